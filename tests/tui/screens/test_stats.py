@@ -8,6 +8,7 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, counts_line, lines, opened, press, said, settle, shown, until
 from tests.tui.evening import Jobs, day
+from tests.tui.inbox.test_one_list import crash_on
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import BusyWeek, Week
 from tui_tasks.core.commit import journal
@@ -15,10 +16,11 @@ from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read import job_queries, statistics
+from tui_tasks.core.read import job_lines, job_queries, statistics
 from tui_tasks.core.read.statistics import Tally
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text import glyphs
 from tui_tasks.tui.schedule.timeline import tick_marks
 from tui_tasks.tui.screens.stats_screen import bounds
@@ -253,6 +255,22 @@ async def test_schedules_and_runs_are_told(plan, make_app):
         assert dict(row)["✗ "] == "$state-failed" and dict(row)["◷ "] == "$state-overdue", "as they are elsewhere"
         assert dict(row)["1 failed"] == dict(row)["1 late"] == ""
         assert "runs by hour" in shown(app)
+
+
+async def test_all_that_is_counted_as_failed_above_has_a_figure_and_what_is_put_away_says_so(plan, make_app):
+    Jobs(plan)
+    crash_on(plan, plan[8])
+    with Store(plan.path) as store:
+        (job,) = job_lines.failing_jobs(store.db)
+        keys = local_values.key_of_task(plan[3]), local_values.key_of_job(job.uid)
+        local_values.put(store.db, local_values.HIDDEN, dict.fromkeys(keys, NOW))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "5, 1 failed put away, ◷ 1 late" in shown(app))
+        assert "✗ 1 failed" in counts_line(app)
+        assert re.search(r"agents +✗ 1 failed", shown(app))
+        assert re.search(r"failed tasks +1 of \d+ finished \(\d+%\), 1 put away", shown(app))
 
 
 async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_small_one(tmp_path, make_app):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
@@ -30,7 +31,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, drawn, whole_failures
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.open_needs import ALL, FAILED, Needs
+from tui_tasks.tui.widgets.open_needs import AGENTS, ALL, CHECKS, FAILED, JOBS, Needs
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
@@ -227,14 +228,28 @@ class Stats(Overlay):
             zone=self.context.clock.zone,
             cut=self._cut,
             failures=tuple(self._failures()),
-            failed_elsewhere=self._failed_elsewhere(),
+            **self._failed_now(),
             proven=check_queries.counts(self.context.db, home, self._tally.done_tasks) if home is not None else {},
         )
 
-    def _failed_elsewhere(self) -> int:
-        """Return how many of the failed tasks that are counted above are of other lists."""
-        failed = [need for need in Needs(self.context).all() if need.kind == FAILED]
-        return sum(need.count for need in failed if need.row is None or need.row.list_id != self._list_id)
+    def _failed_now(self) -> dict[str, int]:
+        """Return how many of the failures that are counted above are of other lists, of agents and of checks; and how
+        many of the failed tasks and jobs below are put away.
+        """
+        assert self._tally is not None
+        found = [need for need in Needs(self.context).all() if need.counted_as == "failed"]
+        tasks = [need for need in found if need.kind == FAILED]
+        numbers = Counter(need.kind for need in found)
+        shown = {need.task for need in tasks}
+        is_cut = any(need.is_rest for need in tasks)
+        failing = statistics.job_counts(self.context.db, self.context.clock.now()).failing
+        return {
+            "failed_elsewhere": sum(one.count for one in tasks if one.row is None or one.row.list_id != self._list_id),
+            "failed_agents": numbers[AGENTS],
+            "failed_checks": numbers[CHECKS],
+            "tasks_put_away": 0 if is_cut else sum(uid not in shown for uid, _ in self._tally.failed_tasks),
+            "jobs_put_away": failing - numbers[JOBS],
+        }
 
     def _failures(self) -> Iterator[Failure]:
         assert self._tally is not None

@@ -65,6 +65,12 @@ class Figures:
     failures: Sequence[Failure] = ()
     failed_elsewhere: int = 0
     """How many tasks of other lists have failed, of those that the human has not put away."""
+    failed_agents: int = 0
+    failed_checks: int = 0
+    """How many agents, and tasks by their checks, count as failed above the figures beside tasks and jobs."""
+    tasks_put_away: int = 0
+    jobs_put_away: int = 0
+    """How many of the failed tasks of this list, and of the failed jobs, the human has put away."""
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
 
@@ -123,7 +129,8 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     half = (width - _GAP - 2) // 2
     failed = _failed(figures, finished, (width if width < _NARROW else half + _GAP) - _LABEL - 3)
     of_jobs = [
-        *_counted(jobs.failing, "failed", "failed", ascii_only),
+        *_counted(jobs.failing - figures.jobs_put_away, "failed", "failed", ascii_only),
+        *([(f", {figures.jobs_put_away:,} failed put away", "$muted")] if figures.jobs_put_away else []),
         *_counted(jobs.late, "overdue", "late", ascii_only),
     ]
     longest = ", ".join(filter(None, (_span(figures.longest, "nothing asked"), figures.longest_about)))
@@ -131,10 +138,10 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     if figures.proven:
         checked = sum(figures.proven.values())
         left.append(_number("proven tasks", f"{figures.proven.get('passed', 0)} of {checked} with checks"))
-    if figures.failed_elsewhere:
-        left.append(
-            [*_number("other lists", ""), *_counted(figures.failed_elsewhere, "failed", "failed", ascii_only)[1:]]
-        )
+    beside = ("other lists", figures.failed_elsewhere), ("agents", figures.failed_agents)
+    for name, number in (*beside, ("checks", figures.failed_checks)):
+        if number:
+            left.append([*_number(name, ""), *_counted(number, "failed", "failed", ascii_only)[1:]])
     left.append([*_number("jobs", str(jobs.total) if jobs.total else "no jobs"), *of_jobs])
     right = [
         _number("median time to done", _span(tally.median_took, "no task done"), _RIGHT_LABEL),
@@ -154,6 +161,7 @@ def _failed(figures: Figures, finished: int, room: int) -> str:
     number = figures.tally.failed
     share = f" ({number / finished:.0%})" if number else ""
     shorter = f"{number or 'none'} of {finished}" if finished else "no task finished"
+    share += f", {figures.tasks_put_away:,} put away" if figures.tasks_put_away else ""
     whole = f"{shorter} finished{share}" if finished else shorter
     texts = [f"{whole} in this list", f"{shorter}{share} in this list", f"{shorter} in this list", whole]
     return next((text for text in texts if cell_len(text) <= room), whole) if figures.failed_elsewhere else whole
