@@ -81,7 +81,8 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
         if one.kind == "session" and (state == "gone" or not text):
             # Beside the word "gone" a reason alone would say why it has gone.
             text = f"its turn failed{': ' * bool(text)}{text}"
-        text += f" ({'failed ' * (len(one.texts) > 1)}{many} times)" * (many > 1)
+        has_failed_otherwise = one.kind == "task" and len(one.texts) > 1
+        text += f" ({'failed ' * has_failed_otherwise}{many} times)" * (many > 1)
         if one.status is not None and state not in (FAILED, CLAIM_LAPSED, PUT_AWAY):
             text += f"; {_task_now(db, one)}"
         elif state == OK_AGAIN:
