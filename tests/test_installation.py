@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from importlib import metadata
@@ -29,5 +30,5 @@ def test_the_command_is_that_of_the_way_in_which_it_was_installed(
 ) -> None:
     monkeypatch.setattr(sys, "prefix", prefix)
     monkeypatch.setattr(metadata.PathDistribution, "read_text", lambda *_: origin)
-    monkeypatch.setattr(installation, "find_spec", lambda _: object() if pip else None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if pip else None)
     assert installation.install_command("mcp") == command.replace("EXE", sys.executable)

@@ -12,7 +12,7 @@ import platformdirs
 import pytest
 
 from tui_tasks.core.store import Store
-from tui_tasks.default_paths import NAME, default_configuration, default_database
+from tui_tasks.installation import NAME, default_configuration, default_database
 from tui_tasks.settings import config, paths
 
 # Everything that the program makes by itself, under the umask of its first argument.

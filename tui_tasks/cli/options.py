@@ -302,7 +302,7 @@ def require_database(options: argparse.Namespace) -> None:
         DatabaseRefused: there is none.
     """
     from tui_tasks.core.errors import DatabaseRefused
-    from tui_tasks.default_paths import is_replica
+    from tui_tasks.installation import is_replica
     from tui_tasks.settings import paths
 
     path = paths.database(options.db)

@@ -143,7 +143,7 @@ def _path(database: str) -> str:
     if named and "://" not in named and not named.startswith("~"):
         return named
     if named.startswith(("postgresql://", "postgres://")):
-        from tui_tasks.default_paths import known_replica
+        from tui_tasks.installation import known_replica
 
         if (replica := known_replica(named)) is None:
             raise FileNotFoundError("no screen has opened this server's database on this machine")
@@ -152,7 +152,7 @@ def _path(database: str) -> str:
         from tui_tasks.settings import paths
 
         return paths.database(named)
-    from tui_tasks.default_paths import default_database
+    from tui_tasks.installation import default_database
 
     path = default_database()
     if not os.path.isdir(os.path.dirname(path)):

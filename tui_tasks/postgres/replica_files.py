@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_paths import REPLICA, known_replica, replica_pointer
+from tui_tasks.installation import REPLICA, known_replica, replica_pointer
 
 
 def replica_of(url: str) -> str:

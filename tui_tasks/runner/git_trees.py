@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.default_paths import data_folder
+from tui_tasks.installation import data_folder
 from tui_tasks.regular_files import open_regular
 from tui_tasks.runner import git, git_isolation
 from tui_tasks.runner.checks.input_files import MAX_FILE_BYTES, InputHasher

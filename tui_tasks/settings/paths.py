@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_paths import NAME, default_configuration, default_database, is_replica
+from tui_tasks.installation import NAME, default_configuration, default_database, is_replica
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui_tasks.default_paths import is_replica
+from tui_tasks.installation import is_replica
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session

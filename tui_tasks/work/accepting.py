@@ -20,7 +20,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.default_paths import data_folder
+from tui_tasks.installation import data_folder
 from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree

@@ -19,7 +19,7 @@ from typing import Final
 
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
-from tui_tasks.default_paths import data_folder
+from tui_tasks.installation import data_folder
 
 MIN_TMUX: Final = (3, 0)
 DETACH: Final = "C-]"

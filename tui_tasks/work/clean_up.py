@@ -21,7 +21,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK, SYSTEM
-from tui_tasks.default_paths import data_folder
+from tui_tasks.installation import data_folder
 from tui_tasks.runner import git, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity

@@ -20,8 +20,8 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks.replies.reply_sender import ReplySender
+from tui_tasks.installation import data_folder
 from tui_tasks.text.safe import path_text
 from tui_tasks.work import clean_up
 from tui_tasks.work.agent_terminals import Terminals

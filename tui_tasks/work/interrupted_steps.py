@@ -18,7 +18,7 @@ from tui_tasks.core.operations.work import FailWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.default_paths import data_folder
+from tui_tasks.installation import data_folder
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import SECOND
 from tui_tasks.work import agent_worktrees, clean_up, merge_steps

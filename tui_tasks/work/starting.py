@@ -25,7 +25,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
-from tui_tasks.default_paths import data_folder
+from tui_tasks.installation import data_folder
 from tui_tasks.runner import processes
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused

@@ -36,7 +36,7 @@ def _declare_backup(command: argparse.ArgumentParser) -> None:
 def _backup(options: argparse.Namespace) -> int:
     from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.core.maintenance.backup import backup
-    from tui_tasks.default_paths import REPLICA, is_replica
+    from tui_tasks.installation import REPLICA, is_replica
 
     if is_replica(options.file):
         raise DatabaseRefused(f"only replicas of a server are named *{REPLICA}: name the backup otherwise")
@@ -61,7 +61,7 @@ def _restore(options: argparse.Namespace) -> int:
     from tui_tasks.cli.person_rights import quoted
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.backup import restore
-    from tui_tasks.default_paths import is_replica
+    from tui_tasks.installation import is_replica
 
     if options.read_only:
         raise Forbidden("nothing is restored with --read-only")
@@ -101,7 +101,7 @@ def _compact(options: argparse.Namespace) -> int:
     from tui_tasks.core.commit import compaction, journal
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.maintenance import compaction_steps
-    from tui_tasks.default_paths import is_replica
+    from tui_tasks.installation import is_replica
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")

@@ -22,7 +22,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
-from tui_tasks.default_paths import is_replica
+from tui_tasks.installation import is_replica
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.live_settings import source_of
 from tui_tasks.text.safe import safe_line

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks.cli import streams
-from tui_tasks.default_paths import DEMO_FOLDER
+from tui_tasks.installation import DEMO_FOLDER
 
 NAME = "demo-agent"
 PACE = 1.2  # seconds between two of the agent's steps

@@ -21,8 +21,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound, StorageFailed
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests import Identity
+from tui_tasks.installation import is_replica
 from tui_tasks.settings import config, paths
 from tui_tasks.state import open_store
 from tui_tasks.terminal import Claimed, LeavingKeys, Left

@@ -13,7 +13,7 @@ from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.tasks import task_json_sql
-from tui_tasks.default_paths import is_replica
+from tui_tasks.installation import is_replica
 from tui_tasks.text.safe import readable
 
 # So many characters are held in memory; what is longer goes into a temporary file.

@@ -17,7 +17,7 @@ from typing import Final
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import APPLICATION_ID, SCHEMA, refusing
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_paths import is_replica
+from tui_tasks.installation import is_replica
 
 NEW: Final = "new"
 

@@ -17,7 +17,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, tags_found
 from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.default_paths import DEMO_FOLDER
+from tui_tasks.installation import DEMO_FOLDER
 from tui_tasks.text.glyphs import BAR, LOOKS, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count
