@@ -33,8 +33,8 @@ from tui_tasks.core.read import ask_queries, overview
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import connections, local_values, machine_leases, phone_answers
-from tui_tasks.core.unjournaled.machine_leases import LEASE
+from tui_tasks.core.unjournaled import connections, heartbeats, local_values, phone_answers
+from tui_tasks.core.unjournaled.heartbeats import LEASE
 from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.ntfy import NtfyClient, NtfyFailed, NtfyForbidden
@@ -231,15 +231,15 @@ class PhoneService:
 
     def _renew_phone(self, store: Store) -> None:
         """Record on a server that this machine has a phone: others leave its questions to it."""
-        if store.db.machine and machine_leases.is_phone_due(store.db, self._elapsed.look(store.db, self._clock())):
+        if store.db.machine and heartbeats.is_phone_due(store.db, self._elapsed.look(store.db, self._clock())):
             with store.transaction(self._clock()):
-                machine_leases.renew_phone(store.db, self._elapsed.record(store.db, self._clock()))
+                heartbeats.renew_phone(store.db, self._elapsed.record(store.db, self._clock()))
 
     def _has_phone(self, store: Store, machine: str) -> bool:
         """Return whether another machine has a phone."""
         if machine in ("", store.db.machine):
             return False
-        return machine_leases.has_phone(store.db, machine, self._elapsed.look(store.db, self._clock()))
+        return heartbeats.has_phone(store.db, machine, self._elapsed.look(store.db, self._clock()))
 
     def _is_anothers(self, store: Store, ask: Ask) -> bool:
         """Return whether a question is known to come from another machine, and is left to that one's phone."""
@@ -350,7 +350,7 @@ def _tag(machine: str) -> str:
 
 
 def _is_tagged_by_another(db: Database, nonce: str) -> bool:
-    others = machine_leases.leases(db).keys() - {db.machine} if db.machine else ()
+    others = heartbeats.leases(db).keys() - {db.machine} if db.machine else ()
     return any(nonce.startswith(_tag(machine)) for machine in others)
 
 

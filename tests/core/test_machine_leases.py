@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import machine_leases
-from tui_tasks.core.unjournaled.machine_leases import LEASE, LEASE_RENEWED
+from tui_tasks.core.unjournaled import heartbeats
+from tui_tasks.core.unjournaled.heartbeats import LEASE, LEASE_RENEWED
 
 MACHINES = ("a", "b", "c")
 STEP = LEASE_RENEWED // 3
@@ -27,7 +27,7 @@ class Office:
         with self.db.transaction(write=True):
             for machine in MACHINES:
                 self.db.sql("INSERT INTO beat VALUES (?, 1, 'boot', ?, 1, '1', 0)", (machine, f"1@{machine}"))
-                machine_leases.begin_lease(self.db, machine, START)
+                heartbeats.begin_lease(self.db, machine, START)
 
     def step(self, there: set[str]) -> dict[str, int]:
         """Let time pass and some machines reach the server, each of which looks first.
@@ -40,9 +40,9 @@ class Office:
         for machine in sorted(there):
             self.db.machine = machine
             with self.db.transaction(write=True):
-                lost |= {one: self.silent_for(one) for one in machine_leases.lost_machines(self.db, self.passed)}
-                if machine_leases.is_lease_due(self.db, self.passed):
-                    machine_leases.renew_lease(self.db, self.passed)
+                lost |= {one: self.silent_for(one) for one in heartbeats.lost_machines(self.db, self.passed)}
+                if heartbeats.is_lease_due(self.db, self.passed):
+                    heartbeats.renew_lease(self.db, self.passed)
             self.heard[machine] = len(self.steps)
         return lost
 

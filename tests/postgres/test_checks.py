@@ -21,7 +21,7 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import machine_leases
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
@@ -230,11 +230,11 @@ def test_a_check_that_only_a_lost_machine_can_run_is_ended(machines):
 
 def test_machines_of_one_host_are_told_apart_and_the_channel_names_the_machine_of_a_check(machines):
     here, there = machines
-    assert machine_leases.machine_name(here.store.db, here.id) == here.id.rpartition("-")[0]
+    assert heartbeats.machine_name(here.store.db, here.id) == here.id.rpartition("-")[0]
     for machine in (here, there):
         machine.store.db.renew_lease()
     here.store.db.catch_up()
-    assert [machine_leases.machine_name(here.store.db, machine.id) for machine in (here, there)] == [here.id, there.id]
+    assert [heartbeats.machine_name(here.store.db, machine.id) for machine in (here, there)] == [here.id, there.id]
     here.configure()
     uid = add(here)
     request(here, uid)
@@ -248,7 +248,7 @@ def test_a_machine_without_a_command_says_so(machines, monkeypatch, server_url, 
     here, there = machines
     here.configure()
     there.store.db.catch_up()
-    host = machine_leases.machine_name(there.store.db, here.id)
+    host = heartbeats.machine_name(there.store.db, here.id)
     assert check_queries.not_run_here(here.store.db, {"tests"}) is None
     assert "no command for tests" in check_queries.not_run_here(there.store.db, ())
     monkeypatch.setenv("XDG_STATE_HOME", str(there.folder.parent / "b"))

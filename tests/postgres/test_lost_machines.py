@@ -30,7 +30,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, heartbeats
-from tui_tasks.core.unjournaled.machine_leases import LEASE, LEASE_RENEWED, leases
+from tui_tasks.core.unjournaled.heartbeats import LEASE, LEASE_RENEWED, leases
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
 from tui_tasks.postgres.replica import Replica

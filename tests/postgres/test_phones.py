@@ -18,7 +18,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, phone_answers
-from tui_tasks.core.unjournaled.machine_leases import LEASE
+from tui_tasks.core.unjournaled.heartbeats import LEASE
 from tui_tasks.phone import PhoneService
 from tui_tasks.runner import processes
 from tui_tasks.settings.config import NtfySettings

@@ -22,7 +22,7 @@ from tui_tasks.core.read import work_counts, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import machine_leases
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes
 from tui_tasks.state import hosting
 from tui_tasks.work import agent_terminals, auto_lists, interrupted_steps, merge_steps, starting, work_outcomes
@@ -92,7 +92,7 @@ def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(mac
     assert work.state == "ready"
     assert work_counts.counts_text(there.db, work.uid) == work_counts.counts_text(here.db, work.uid) != ""
     acceptance = Acceptance(there, clock.now)
-    host = machine_leases.machine_name(there.db, here.db.machine)
+    host = heartbeats.machine_name(there.db, here.db.machine)
     named = f"the work of {work.agent} is on {host}: .*fetch its branch {work.branch}"
     review = Acceptance(here, clock.now).review(work)
     for act in (
@@ -112,7 +112,7 @@ def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(mac
 def test_commands_of_another_machine_mark_the_work_and_name_its_machine(machines, repo, server_url, machine, capsys):
     here, there = machines
     work = start(here, repo, add(here))
-    host = machine_leases.machine_name(there.db, here.db.machine)
+    host = heartbeats.machine_name(there.db, here.db.machine)
     machine("b")
     assert main(["work", "ls", "--db", server_url]) == 0
     assert f"{work.agent} on {host}" in capsys.readouterr().out

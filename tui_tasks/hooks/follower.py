@@ -33,7 +33,7 @@ from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, heartbeats
-from tui_tasks.core.unjournaled.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
+from tui_tasks.core.unjournaled.heartbeats import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.hooks import hooks_folder, intake, redaction, session_processes, session_records
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue

@@ -32,7 +32,7 @@ from tui_tasks.core.errors import (
     WriteConflict,
     WritesJournal,
 )
-from tui_tasks.core.unjournaled import machine_leases
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.postgres import Report, companions, no_report
 from tui_tasks.postgres.companions import ENTRY_COLUMNS, apply_news, other_history
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of
@@ -304,10 +304,10 @@ class Replica(Database):
                 self._renew_lease()
 
     def _is_lease_due(self) -> bool:
-        return machine_leases.is_lease_due(self, self._elapsed.look(self, clock.now() + self._ahead))
+        return heartbeats.is_lease_due(self, self._elapsed.look(self, clock.now() + self._ahead))
 
     def _renew_lease(self) -> None:
-        machine_leases.renew_lease(self, self._elapsed.record(self, clock.now() + self._ahead))
+        heartbeats.renew_lease(self, self._elapsed.record(self, clock.now() + self._ahead))
 
     @property
     def address(self) -> str:

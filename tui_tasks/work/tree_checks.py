@@ -22,7 +22,7 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.check_gate import Place
 from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import machine_leases
+from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper, CheckStarter
@@ -57,7 +57,7 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
             run = check_queries.on_tree(db, check.uid, tree)
             state, host = (
                 check_queries.state_of(definition, run),
-                machine_leases.machine_name(db, run.machine if run else ""),
+                heartbeats.machine_name(db, run.machine if run else ""),
             )
             check = Check(check.name, state, run, check.gate, check.uid, host=host)
         checks.append(check)

@@ -118,9 +118,9 @@ def _elsewhere(db: Database, check: CheckDefinition) -> str:
 
 def _hosts(db: Database, check: CheckDefinition) -> str:
     """Return the machines of a server that have a command for a check, for people."""
-    from tui_tasks.core.unjournaled import machine_leases
+    from tui_tasks.core.unjournaled import heartbeats
 
-    return ", ".join(sorted(machine_leases.machine_name(db, machine) for machine in check.machines)) or "none"
+    return ", ".join(sorted(heartbeats.machine_name(db, machine) for machine in check.machines)) or "none"
 
 
 def _to_json(check: CheckDefinition, profiles: CheckProfiles, machine: str) -> dict[str, Any]:

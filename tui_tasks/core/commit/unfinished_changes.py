@@ -6,7 +6,7 @@ kernel releases however the process ends. A recorded change without that lock is
 writes, or a screen or server that runs, undoes it. The table is not part of the state and not in the journal.
 
 Machines that share a server know each other's records. Each undoes its own alone; another takes over the records of a
-machine that is lost (`core.unjournaled.machine_leases`).
+machine that is lost (`core.unjournaled.heartbeats`).
 """
 
 from __future__ import annotations

@@ -130,9 +130,9 @@ def _check(
     run, is_waived = runs.get(definition.uid, (None, False))
     host = ""
     if run is not None:
-        from tui_tasks.core.unjournaled import machine_leases  # for a check that has run alone
+        from tui_tasks.core.unjournaled import heartbeats  # for a check that has run alone
 
-        host = machine_leases.machine_name(db, run.machine)
+        host = heartbeats.machine_name(db, run.machine)
     return Check(name, state_of(definition, run), run, definition.gate, definition.uid, is_waived, host)
 
 

@@ -166,9 +166,9 @@ def host_of_other(db: Database, work: Work) -> str | None:
     """Return the host that has the worktree of a work; None: this machine has it."""
     if work.machine == db.machine:
         return None
-    from tui_tasks.core.unjournaled import machine_leases  # for work on another machine alone
+    from tui_tasks.core.unjournaled import heartbeats  # for work on another machine alone
 
-    return machine_leases.machine_name(db, work.machine) or "another machine"
+    return heartbeats.machine_name(db, work.machine) or "another machine"
 
 
 def is_elsewhere(db: Database, work: Work) -> str | None:

@@ -17,7 +17,6 @@ from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckRun
 from tui_tasks.core.errors import InputsUnread, NotProven
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task, TaskList, verified
-from tui_tasks.core.unjournaled import machine_leases
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -90,7 +89,9 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
     reason = f"task #{task.number} is not done before {_names(missing)} has passed ({state})"
     unable = [check for check in missing if not _can_run(tx, check, place)]
     if unable and place is not None:
-        host = machine_leases.machine_name(tx.db, place.machine)
+        from tui_tasks.core.unjournaled import heartbeats  # for a check of another machine alone
+
+        host = heartbeats.machine_name(tx.db, place.machine)
         reason = f"{reason}: {host}, where the work on it is, has no command for {_names(unable)}"
         raise NotProven(reason, "tell the human", None, verified=state, output=output, id=task.uid)
     if _are_checks_of(tx, stored, missing):

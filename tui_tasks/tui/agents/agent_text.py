@@ -125,9 +125,9 @@ def where(member: AgentView, context: Context) -> str:
     machine = process(member.session).machine if member.session is not None else ""
     host = ""
     if machine and machine != context.db.machine:
-        from tui_tasks.core.unjournaled import machine_leases  # for agents on another machine alone
+        from tui_tasks.core.unjournaled import heartbeats  # for agents on another machine alone
 
-        host = f"@{machine_leases.machine_name(context.db, machine)}"
+        host = f"@{heartbeats.machine_name(context.db, machine)}"
     return f"{_place(member, context)}{host}"
 
 
