@@ -319,7 +319,7 @@ class KeyQueue:
             try:
                 await action
             except Refusal as refusal:
-                from tui_tasks.tui.keys.names_for_uids import refusal_text  # most actions are not refused
+                from tui_tasks.core.read.tasks.task_names import refusal_text  # most actions are not refused
 
                 self._say(refusal_text(self._link.db, refusal))
         except READ_ERRORS as error:

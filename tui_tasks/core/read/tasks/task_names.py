@@ -1,15 +1,16 @@
-"""The names of tasks for people and agents, and explanations of an id that nothing has."""
+"""The names of tasks for people and agents, explanations of an id that nothing has, and refusals with names for ids."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
+from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import model_of
 from tui_tasks.core.snapshots import Task
@@ -17,6 +18,10 @@ from tui_tasks.core.snapshots import Task
 _MAX_CHARS: Final = 60
 # Digits alone are a number up to 7 of them, and the beginning of a uid from 8.
 _NUMBER: Final = r"#([0-9]{1,18})|([0-9]{1,7})"
+_NAMED: Final = (
+    r"(?P<no>\bno )?\b(?P<kind>question|run|job|plan|list|task) "
+    r"(?P<uid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+)
 
 
 def named(task: Task) -> str:
@@ -118,3 +123,66 @@ def _is_near(one: str, other: str) -> bool:
     at = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     longer = len(other) - len(one)
     return one[at + (longer <= 0) :] == other[at + (longer >= 0) :]
+
+
+def refusal_text(db: Database, refusal: Refusal) -> str:
+    """Return the message of a refusal with `#5 Ship auth flow` for `task <uid>`, and so for questions, runs, jobs and
+    lists; `this job is gone` for `no job <uid>`.
+    """
+    return re.sub(_NAMED, lambda found: _in_words(db, found), refusal.message)
+
+
+def _in_words(db: Database, found: re.Match[str]) -> str:
+    kind = found["kind"]
+    if found["no"]:
+        return f"this {kind} is gone"
+    try:
+        return _NAMES[kind](db, found["uid"]) or f"this {kind}"
+    except NotFound:
+        return f"this {kind}"
+
+
+def _short(text: str) -> str:
+    from tui_tasks.text.safe import safe_line
+
+    return safe_line(text, 40)
+
+
+def _question(db: Database, uid: str) -> str:
+    from tui_tasks.core import agent_names
+    from tui_tasks.core.read import ask_queries
+
+    ask = ask_queries.ask(db, uid)
+    return f"the question of {agent_names.display_name(ask.agent, 30)}, “{_short(ask.question)}”,"
+
+
+def _run(db: Database, uid: str) -> str:
+    from tui_tasks.core.read import job_queries
+
+    run = job_queries.any_run(db, uid)
+    return f"the run of {_job(db, run.job_uid)}" if run is not None else ""
+
+
+def _job(db: Database, uid: str) -> str:
+    from tui_tasks.core.read import job_lines, job_queries
+
+    job = job_queries.any_job(db, uid)
+    if job is None:
+        return ""
+    # Only the jobs that are there have numbers.
+    number = "job" if job.deleted else f"S{job_lines.place(db, job.id)}"
+    return f"{number} {_short(job.name)}"
+
+
+def _list(db: Database, uid: str) -> str:
+    return f"list {_short(task_queries.list_by_uid(db, uid).name)}"
+
+
+def _task(db: Database, uid: str) -> str:
+    task = task_queries.any_task(db, uid)
+    return f"#{task.number} {_short(task.name)}" if task is not None else ""
+
+
+_NAMES: Final[Mapping[str, Callable[[Database, str], str]]] = {
+    "question": _question, "run": _run, "job": _job, "plan": _list, "list": _list, "task": _task,
+}  # fmt: skip

@@ -8,8 +8,8 @@ from tests.tui.evening import Jobs
 from tests.tui.plan import Plan
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read.tasks.task_names import refusal_text
 from tui_tasks.core.store import Store
-from tui_tasks.tui.keys.names_for_uids import refusal_text
 
 UID = "a1b2c3d4-0000-4000-8000-000000000000"
 
