@@ -25,7 +25,7 @@ from tui_tasks.dialects.requests import Identity
 from tui_tasks.installation import is_replica
 from tui_tasks.settings import config, paths
 from tui_tasks.state import open_store
-from tui_tasks.terminal import Claimed, LeavingKeys, Left
+from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def run(
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
     # Problems are reported before the terminal is changed.
-    try:
-        link = _link(path, at, read_only=identity.read_only)
-    except Left:
+    link = _link(path, at, read_only=identity.read_only)
+    if link is None:
         return 0
     shown, unclear = _named_list(link, identity.list)
     others = [*_who_else(path, file), *_other_settings(link, file, settings), *unclear]
@@ -119,11 +118,9 @@ def _keymap_problems(file: Path, settings: config.Config) -> list[config.Setting
     return user_keys.problems(file, settings.keys)
 
 
-def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:
-    """Open the database as it is now, or at a past moment with a progress line for the replay.
-
-    Raises:
-        Left: the human left meanwhile.
+def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink | None:
+    """Open the database as it is now, or at a past moment with a progress line for the replay; None if the human left
+    meanwhile.
     """
     if is_replica(path):
         with ProgressBar() as progress:
@@ -131,15 +128,20 @@ def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:
     if at is None:
         return DatabaseLink(path, read_only=read_only, clock=clock.now)
     # Without Textual, whose import would hold up the progress line.
-    from tui_tasks.tui.state.past_link import PastLink
+    from tui_tasks.tui.state.past_link import LeavingKeys, Left, PastLink
 
-    with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
+    with (
+        contextlib.suppress(Left),
+        LeavingKeys() as keys,
+        ProgressBar("Replaying the journal (Esc leaves)") as progress,
+    ):
 
         def report(done: int, total: int) -> None:
             keys.check()
             progress.report(done, total)
 
         return PastLink(path, at, clock=clock.now, report=report)
+    return None
 
 
 def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.SettingsProblem]]:
