@@ -99,11 +99,11 @@ class WorkActions(Controller):
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""
-        from tui_tasks.tui.work import work_undo
+        from tui_tasks.tui.app import undo_actions
 
         work = self._restorable()
         if work is not None:
-            await work_undo.take_back(self._context, work)
+            await undo_actions.take_back(self._context, work)
 
     def _restorable(self) -> Work | None:
         uids = self._pane.selection()[:1]

@@ -1,0 +1,330 @@
+"""Undo and redo on the screen: of the human's changes, of what they decided about work, of what they have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import CannotUndo, Conflict
+from tui_tasks.core.operations import Redo, Undo
+from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read.pages import change_summaries, list_pages
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import redo, undo
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.vocab import HUMAN, UNDOABLE
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago, count
+from tui_tasks.tui.agents import agent_actions, agent_text
+from tui_tasks.tui.app import seen_actions
+from tui_tasks.tui.inputs.dialogs import confirm
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+    from tui_tasks.work.accepting import WayBack
+
+# The most tasks restored by one change among which the first is looked for.
+_MAX_RESTORED: Final = 1_000
+_NOT_UNDOABLE: Final = {
+    "ask": "an answer to an agent",
+    "run": "a run of a job",
+    "message": "a message",
+    "agent": "a pause",
+    "check": "a check",
+    "work": "work of an agent",
+}
+"""What people may want to undo, but cannot, by the kind of its entry."""
+_ENDED: Final = ("work.merged", "work.discarded")
+_RESTORED: Final = "work.restored"
+# So many of the human's newest changes are looked at; one may have any number of entries, which are read by pages.
+_LOOKED_AT: Final = 200
+_PAGE: Final = 1_000
+_NEWEST: Final = """
+SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? AND seq < ? ORDER BY seq DESC LIMIT ?
+"""
+
+
+class UndoActions:
+    """What the keys of undo and redo do on one screen."""
+
+    def __init__(self, context: Context, opened_at: int) -> None:
+        """`opened_at`: the newest entry of the journal when the screen opened."""
+        self._context = context
+        self._opened_at = opened_at
+        # The changes that cannot be taken back, which undo passes over, each with the reason.
+        self._passed_over: dict[int, str] = {}
+        # The answered question, and the message, of which was said that no undo takes them back.
+        self._said_of_answer = self._said_of_message = ""
+
+    async def undo(self) -> None:
+        """Take back the human's newest change, or that all was marked as seen since it.
+
+        Offer to pass over a change that cannot be taken back.
+        """
+        if await seen_actions.bring_back(self._context):
+            return
+        if (taken := await agent_actions.took_message_back(self._context, self._said_of_message)) is not None:
+            self._said_of_message = taken
+            return
+        if self._context.state.has_work and (ended := newest_ended(self._context.db)) is not None:
+            if not self._has_answered():
+                await _undo_end(self._context, *ended)
+            return
+        if not await self._agrees_to_undo():
+            return
+        while True:
+            try:
+                (_, change), *_rest = await self._context.link.commit(Undo(passed_over=tuple(self._passed_over)))
+                break
+            except CannotUndo as refused:
+                known = dict(self._passed_over)
+                self._passed_over[refused.change] = safe_line(refused.message, 300)
+                earlier = self._pass_over_work(refused.before)
+                if earlier is None:
+                    self._say_nothing_left()
+                    return
+                if not await self._passes_over(refused.change, earlier):
+                    self._passed_over = known
+                    return
+        self._show_list_of(change)
+        self._select_restored(change)
+        did, made = self._described(change, undone=True), journal.entry(self._context.db, change)
+        is_earlier = made.seq <= self._opened_at
+        of = f" from {self._context.clock.time_of(made.at)}, before this screen opened" if is_earlier else ""
+        self._context.say(f"Undone{of}: {did}. {self._context.keymap.key_of('redo')} does it again.")
+
+    async def redo(self) -> None:
+        """Take back the newest undo; work that it has brought back is merged or discarded again."""
+        if self._context.state.has_work:
+            found = redo.next_redo(self._context.db, HUMAN)
+            if found is not None and found.work is not None:
+                await _redo_work(self._context, work_queries.find(self._context.db, found.work))
+                return
+        (_, change), *_rest = await self._context.link.commit(Redo())
+        self._select_restored(change)
+        undone = journal.entry(self._context.db, change).undoes or change
+        self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
+
+    def _has_answered(self) -> bool:
+        """Say, once for each answer, that the human's newest act is one, which no undo takes back."""
+        ask = ask_queries.answered_last(self._context.db)
+        if ask is None or ask.uid == self._said_of_answer:
+            return False
+        self._said_of_answer = ask.uid
+        key, who = self._context.keymap.key_of("undo"), agent_text.who(ask.agent, 30)
+        self._context.say(f"{who} has your answer, which nothing takes back. {key} again undoes the change before it.")
+        return True
+
+    async def _agrees_to_undo(self) -> bool:
+        """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
+        the shell; and before one that was not made where the human is. Say why where there is none, or none is taken
+        back yet.
+        """
+        context, db, now = self._context, self._context.db, self._context.clock.now()
+        change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
+        if change is None:
+            self._say_nothing_left()
+            return False
+        if self._has_answered():
+            return False
+        if undo.why_not_by_undo(db, change) is not None:
+            return True  # It is refused, and the question about the one before follows.
+        goes_on = undo.goes_on(db, HUMAN, now)
+        is_elsewhere = not context.navigation.may_be_done_here(change)
+        question = change_summaries.undo_question(
+            db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
+        )
+        return not question or await confirm(context, question, "undo it")
+
+    def _pass_over_work(self, change: int | None) -> int | None:
+        """Return a change, or the next one before it that is not about work, which no undo takes back."""
+        db = self._context.db
+        while change is not None and (why := undo.why_not_by_undo(db, change)) is not None:
+            self._passed_over[change] = safe_line(why, 300)
+            change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
+        return change
+
+    async def _passes_over(self, change: int, before: int) -> bool:
+        """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""
+        question = f"{self._not_undone(change)}. Undo “{self._described(before)}”?"
+        return await confirm(self._context, question, "undo that", "leave everything as it is")
+
+    def _say_nothing_left(self) -> None:
+        """Say why nothing can be undone: the newest change that was passed over, or what no undo reverts.
+
+        The next undo tries what was passed over again.
+        """
+        if self._passed_over:
+            newest, *others = sorted(self._passed_over, reverse=True)
+            more = f" Nor can {count(len(others), 'older change')}." if others else ""
+            self._context.say(f"{self._not_undone(newest)}.{more}")
+            self._passed_over.clear()
+            return
+        kinds = undo.kinds_of_late(self._context.db, HUMAN)
+        what = next((words for kind in kinds if (words := _NOT_UNDOABLE.get(kind.partition(".")[0]))), "")
+        self._context.say(f"You have no change to undo{f'; {what} cannot be undone' if what else ''}.")
+
+    def _not_undone(self, change: int) -> str:
+        return f"“{self._described(change)}” cannot be undone: {self._passed_over[change]}"
+
+    def _select_restored(self, change: int) -> None:
+        """Put the cursor on a task that was deleted by a change that was taken back: on which it was then, else on the
+        first.
+        """
+        db = self._context.db
+        parts = next(journal.of_change(db, change), [])[:_MAX_RESTORED]
+        uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
+        tasks = [task for uid in uids if (task := list_pages.line(db, uid)) and not task.deleted]
+        here = [task for task in tasks if task.list_id == self._context.state.list_id]
+        if here:
+            before = next((task for task in here if task.uid == self._context.state.cursor_deleted), None)
+            self._context.navigation.pane.select((before or min(here, key=lambda task: task.rank)).uid)
+
+    def _described(self, change: int, *, undone: bool = False) -> str:
+        """Return a change of the human's in a few words."""
+        return change_summaries.description(self._context.db, change, undone=undone, on_screen=True)
+
+    def _show_list_of(self, change: int) -> None:
+        """Show a list that was deleted by a change and is restored."""
+        db = self._context.db
+        for part in next(journal.of_change(db, change), []):
+            if part.kind == "list.deleted":
+                self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
+
+
+def newest_ended(db: Database) -> tuple[Work, Entry] | None:
+    """Return the work that the human merged or discarded last, with the newest entry of that; None if they changed
+    something since. An end that was redone has the place of the first one.
+    """
+    newest: dict[str, int] = {}
+    redone_ends = redo.RedoneEnds(db)
+    for seq, kind, uid, change, undoes in _newest_entries(db):
+        if kind in _ENDED:
+            newest.setdefault(uid, seq)
+            work = work_queries.find(db, uid)
+            if work_queries.stands(work, kind) and not redone_ends.has(change):
+                return work, journal.entry(db, newest[uid])
+        elif kind in UNDOABLE and _is_newer(db, change, undoes):
+            return None
+    return None
+
+
+def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
+    """Return whether the human has made a change for itself, or has reverted another's, which stands."""
+    if undoes is None:
+        return _stands_alone(db, change)
+    return undo.is_revert(db, change) and journal.stands(db, change)
+
+
+def _newest_entries(db: Database) -> Iterator[Any]:
+    """Yield seq, kind, uid, change and what it undoes of the human's newest entries, the newest first."""
+    below, changes = journal.newest(db) + 1, set[int]()
+    while page := db.sql(_NEWEST, (HUMAN, below, _PAGE)).fetchall():
+        for entry in page:
+            below = entry[0]
+            changes.add(entry[3])
+            if len(changes) > _LOOKED_AT:
+                return
+            yield entry
+
+
+def _stands_alone(db: Database, change: int) -> bool:
+    """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
+    kinds = (part.kind for parts in journal.of_change(db, change) for part in parts)
+    return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and journal.stands(db, change)
+
+
+async def _undo_end(context: Context, work: Work, entry: Entry) -> None:
+    """Bring merged or discarded work back for review; ask before, where the base branch changes by it. A discard is
+    brought back without a question, as nothing is lost, unless it is old, or was not made where the human is.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    from tui_tasks.tui.work.review_actions import decide  # undo of other changes goes without
+
+    now, is_merge = context.clock.now(), entry.kind == "work.merged"
+    is_here = context.navigation.may_be_done_here(entry.change)
+    if not is_merge and is_here and not change_summaries.is_old(entry.at, now):
+        await take_back(context, work)
+        return
+    way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
+    base = safe_line(work.base or "", 40)
+    did = f"merged into {base}" if is_merge else "discarded"
+    question = f"Undo “{_named(context, work)} {did}”, {ago(entry.at, now)}?"
+    if is_merge:
+        question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
+    if await confirm(context, question, "revert it" if way == "revert" else "undo it"):
+        await take_back(context, work, is_revert=way == "revert")
+
+
+_EFFECTS: Final[dict[WayBack, str]] = {
+    "move": "{base} loses the merge",
+    "revert": "{base} has moved on since: a new commit reverts the merge",
+    "none": "{base} keeps its commits",
+}
+
+
+def _named(context: Context, work: Work) -> str:
+    """Return `#3 Fix it: work of claude-1`."""
+    task = task_queries.any_task(context.db, work.task_uid)
+    named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
+    return f"{named}work of {agent_text.who(work.agent, 30)}"
+
+
+async def take_back(context: Context, work: Work, *, is_revert: bool = False) -> None:
+    """Bring merged or discarded work back for review; where others have built on it, offer a revert.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    from tui_tasks.tui.work.review_actions import decide  # undo of other changes goes without
+
+    base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
+    try:
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=is_revert))
+    except Conflict as refused:
+        if not is_merged or "base" not in refused.data or is_revert:
+            raise
+        question = f"{base} has moved on since the merge. Revert the merge by a commit?"
+        if not await confirm(context, question, "revert it", "leave it"):
+            return
+        is_revert = True
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
+    was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
+    if is_merged and work.merge_commit is None:
+        was, again = f"{base} keeps its commits", "accepts"
+    waiting = [one for one in work_queries.of_task(context.db, work.task_uid) if one.state in ("ready", "conflict")]
+    others = len(waiting) - (restored.state == "ready") if is_merged else 0
+    now = "continues" if restored.state == "working" else "waits for review"
+    now += f", and {count(others, 'other work')}" if others else ""
+    # What was reverted is another commit now: it is reviewed before it is merged again.
+    can_redo = work.state != "failed" and not is_revert
+    key = f" {context.keymap.key_of('redo')} {again} it again." if can_redo else ""
+    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
+
+
+async def _redo_work(context: Context, work: Work) -> None:
+    """Merge or discard work again whose merge or discard was taken back; ask before, where the undo does.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    from tui_tasks.tui.work.review_actions import decide  # undo of other changes goes without
+
+    before = await decide(context, lambda acceptance: acceptance.to_redo(work))
+    base = safe_line(work.base or "", 40)
+    if before.end == "merged":
+        gets = f"{base} gets the same merge again" if before.merge is not None else f"{base} keeps its commits"
+        then = "the agent continues" if before.goes_on else "the task is done"
+        question = f"Redo “{_named(context, work)} merged into {base}”? {gets}; {then}."
+        if not await confirm(context, question, "merge it again" if before.merge is not None else "accept it again"):
+            return
+    outcome = await decide(context, lambda acceptance: acceptance.redo(work))
+    did = "Discarded" if outcome.state == "discarded" else f"Merged into {base}"
+    did = did if outcome.state == "discarded" or outcome.merge is not None else "Accepted"
+    named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
+    context.say(f"{did} again: the work of {named}. {key} undoes it.")
