@@ -1,19 +1,21 @@
-"""How work ends: merged, in conflict, discarded, or brought back (docs: protocol, section 12)."""
+"""How work ends: failed, merged, in conflict, discarded, or brought back (docs: protocol, section 12)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.rank import Reranks
 from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import ClaimTask
 from tui_tasks.core.operations.work import (
     BeginMerge,
     ConflictWork,
     DiscardWork,
+    FailWork,
     GiveUpMerge,
     MergeWork,
     RestoreWork,
@@ -23,22 +25,74 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.agents.session_rules import end_session
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.rules.work_rules import (
     LEASE,
-    be_merged,
     check_state,
-    give_back,
     in_state,
     require_human,
     set_columns,
 )
+from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+
+
+@rule(FailWork)
+def fail_work(tx: Transaction, op: FailWork) -> Work:
+    """Record the failure, and give the task back; where an earlier merge of the work stands, the work is merged."""
+    require_human(tx)
+    work = in_state(tx, op.uid, "starting", "working")
+    if work.merged_at is not None:
+        return _be_merged(tx, work, {"message": op.message})
+    work = set_columns(tx, work, "work.failed", state="failed", message=op.message)
+    session = session_queries.find(tx.db, work.agent)
+    if session is not None and not session.pid:
+        end_session(tx, EndSession(work.agent, "it was not started"))
+        _unlink(tx, work)
+    _give_back(tx, work)
+    return work
+
+
+def _unlink(tx: Transaction, work: Work) -> None:
+    """Remove the link of a task to the branch of a work that was never started."""
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is not None and not task.deleted and work.makes_worktree:
+        link = {"kind": task_links.BRANCH, "target": work.branch}
+        change_task(tx, task, "task.updated", {"links": tuple(one for one in task.links if one != link)})
+
+
+def _give_back(tx: Transaction, work: Work) -> None:
+    """Set the task of an ended work pending, unless another agent is at it, or its work was merged."""
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is None or task.deleted or task.status in ("failed", "skipped", "cancelled"):
+        return
+    others = [other for other in work_queries.of_task(tx.db, task.uid) if other.uid != work.uid]
+    if any(other.state in vocab.LIVE_WORK for other in others):
+        return
+    if task.status == "done" and any((other.state, other.agent) == ("merged", task.agent) for other in others):
+        return
+    changes: dict[str, Any] = {"status": "pending"}
+    if task.agent == work.agent:
+        changes["agent"] = None
+    change_task(tx, task, "task.updated", changes)
+
+
+def _be_merged(tx: Transaction, work: Work, changes: dict[str, Any], *, goes_on: bool = False) -> Work:
+    """Record that a work is merged, with its changed columns; its task is done, or goes on."""
+    state, status = ("working", "in_progress") if goes_on else ("merged", "done")
+    work = set_columns(tx, work, "work.merged", state=state, **changes)
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is not None and not task.deleted and (task.status, task.agent) != (status, work.agent):
+        # The winner of a race has the task from here on. The human has decided it, whichever process records it.
+        with tx.speaking_as(vocab.HUMAN):
+            change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
+    return work
 
 
 @rule(BeginMerge)
@@ -66,7 +120,7 @@ def merge_work(tx: Transaction, op: MergeWork) -> Work:
     states = ("working",) if work.merged_at is not None and not op.goes_on else ()
     work = in_state(tx, op.uid, "merging", "ready", "conflict", *states)
     changes = {"merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent, "message": op.message}
-    return be_merged(tx, work, changes, goes_on=op.goes_on)
+    return _be_merged(tx, work, changes, goes_on=op.goes_on)
 
 
 @rule(ConflictWork)
@@ -96,7 +150,7 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
     kept = {**(work.kept or {}), **(op.kept or {})} or None
     changes = {"head": op.head, "kept": kept, "message": message}
     work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
-    give_back(tx, work)
+    _give_back(tx, work)
     return work
 
 

@@ -11,12 +11,11 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, RecordReport, SessionReport
+from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import ClaimTask, LogTask
 from tui_tasks.core.operations.work import (
     CommentWork,
     CountWork,
-    FailWork,
     ReportWork,
     RunWork,
     SetWork,
@@ -31,7 +30,7 @@ from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.agent_rules import send_message
-from tui_tasks.core.rules.agents.session_rules import end_session, record_report
+from tui_tasks.core.rules.agents.session_rules import record_report
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
@@ -196,58 +195,6 @@ def run_work(tx: Transaction, op: RunWork) -> Work:
                 report = SessionReport(work.program, placeholder, (PromptSubmitted(op.prompt),), tx.now, op.process)
                 record_report(tx, RecordReport(report, "", tasks=False))
     return set_columns(tx, work, "work.updated", state="working") if work.state != "working" else work
-
-
-@rule(FailWork)
-def fail_work(tx: Transaction, op: FailWork) -> Work:
-    """Record the failure, and give the task back; where an earlier merge of the work stands, the work is merged."""
-    require_human(tx)
-    work = in_state(tx, op.uid, "starting", "working")
-    if work.merged_at is not None:
-        return be_merged(tx, work, {"message": op.message})
-    work = set_columns(tx, work, "work.failed", state="failed", message=op.message)
-    session = session_queries.find(tx.db, work.agent)
-    if session is not None and not session.pid:
-        end_session(tx, EndSession(work.agent, "it was not started"))
-        _unlink(tx, work)
-    give_back(tx, work)
-    return work
-
-
-def _unlink(tx: Transaction, work: Work) -> None:
-    """Remove the link of a task to the branch of a work that was never started."""
-    task = task_queries.any_task(tx.db, work.task_uid)
-    if task is not None and not task.deleted and work.makes_worktree:
-        link = {"kind": task_links.BRANCH, "target": work.branch}
-        change_task(tx, task, "task.updated", {"links": tuple(one for one in task.links if one != link)})
-
-
-def give_back(tx: Transaction, work: Work) -> None:
-    """Set the task of an ended work pending, unless another agent is at it, or its work was merged."""
-    task = task_queries.any_task(tx.db, work.task_uid)
-    if task is None or task.deleted or task.status in ("failed", "skipped", "cancelled"):
-        return
-    others = [other for other in work_queries.of_task(tx.db, task.uid) if other.uid != work.uid]
-    if any(other.state in vocab.LIVE_WORK for other in others):
-        return
-    if task.status == "done" and any((other.state, other.agent) == ("merged", task.agent) for other in others):
-        return
-    changes: dict[str, Any] = {"status": "pending"}
-    if task.agent == work.agent:
-        changes["agent"] = None
-    change_task(tx, task, "task.updated", changes)
-
-
-def be_merged(tx: Transaction, work: Work, changes: dict[str, Any], *, goes_on: bool = False) -> Work:
-    """Record that a work is merged, with its changed columns; its task is done, or goes on."""
-    state, status = ("working", "in_progress") if goes_on else ("merged", "done")
-    work = set_columns(tx, work, "work.merged", state=state, **changes)
-    task = task_queries.any_task(tx.db, work.task_uid)
-    if task is not None and not task.deleted and (task.status, task.agent) != (status, work.agent):
-        # The winner of a race has the task from here on. The human has decided it, whichever process records it.
-        with tx.speaking_as(vocab.HUMAN):
-            change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
-    return work
 
 
 @rule(ReportWork)
