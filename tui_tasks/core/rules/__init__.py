@@ -32,7 +32,6 @@ _MODULES: Final = (
     "work_rules",
     "merge_rules",
     "limit_rules",
-    "auto_rules",
 )
 
 

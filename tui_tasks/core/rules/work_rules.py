@@ -1,4 +1,6 @@
-"""Work: the agents that the human starts on tasks, until what they made is ready (docs: protocol, section 12)."""
+"""Work: the agents that the human starts on tasks, until what they made is ready, and lists that work themselves off:
+`work.auto_lists` starts their ready tasks, and turns a list off after failures in a row (docs: protocol, section 12).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
+from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Auto, Work
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport
@@ -16,13 +18,16 @@ from tui_tasks.core.operations.tasks import ClaimTask, LogTask
 from tui_tasks.core.operations.work import (
     CommentWork,
     CountWork,
+    HostAuto,
     ReportWork,
     RunWork,
+    SetAuto,
     SetWork,
     StartWork,
+    StopAuto,
     WorkReady,
 )
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import auto_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import SessionActivity
 from tui_tasks.core.read.tasks import task_queries
@@ -40,6 +45,7 @@ from tui_tasks.text.times import YEAR
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+
 
 LEASE: Final = YEAR
 """Microseconds of the claim of an agent that the human started: it ends with the work."""
@@ -297,3 +303,51 @@ def set_work(tx: Transaction, op: SetWork) -> Work:
     work = work_queries.find(tx.db, op.uid)
     work_queries.check_here(tx.db, work)
     return set_columns(tx, work, "work.updated", **op.changes)
+
+
+@rule(SetAuto)
+def set_auto(tx: Transaction, op: SetAuto) -> Auto:
+    """Turn on that a list works itself off, or change it.
+
+    Raises:
+        Conflict: the list is archived.
+        InvalidArgument: a number is below 1.
+    """
+    require_human(tx)
+    home = task_queries.list_by_uid(tx.db, op.list_uid)
+    if home.archived:
+        raise Conflict(f"{home.name} is archived", id=home.uid)
+    for name in ("at_once", "failures"):
+        if getattr(op, name) < 1:
+            raise InvalidArgument(name, f"{name} is 1 or more")
+    known = auto_queries.auto_of(tx.db, home.uid)
+    after = known.after if known is not None and known.is_on else work_queries.last_work(tx.db)
+    fields = {name: getattr(op, name) for name in ("program", "folder", "at_once", "failures", "stays", "host")}
+    return _set_auto(tx, known, Auto(uid=home.uid, is_on=True, after=after, machine=tx.db.machine, **fields))
+
+
+@rule(HostAuto)
+def host_auto(tx: Transaction, op: HostAuto) -> Auto:
+    """Record the process that starts the agents of a list from now on."""
+    require_human(tx)
+    known = auto_queries.find_auto(tx.db, op.list_uid)
+    return _set_auto(tx, known, msgspec.structs.replace(known, host=op.host))
+
+
+@rule(StopAuto)
+def stop_auto(tx: Transaction, op: StopAuto) -> Auto:
+    """Turn off that a list works itself off. The agents that are at work continue."""
+    require_human(tx)
+    known = auto_queries.find_auto(tx.db, op.list_uid)
+    return _set_auto(tx, known, msgspec.structs.replace(known, is_on=False, message=op.message))
+
+
+def _set_auto(tx: Transaction, known: Auto | None, wanted: Auto) -> Auto:
+    if known is None:
+        tx.emit("list.auto", "auto", wanted.uid, new=asdict(wanted))
+        return wanted
+    old: dict[str, Any] = asdict(known)
+    new = {name: value for name, value in asdict(wanted).items() if old[name] != value}
+    if new:
+        tx.emit("list.auto", "auto", wanted.uid, old={name: old[name] for name in new}, new=new)
+    return wanted
