@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.tui.driving import by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tui_tasks import ntfy
-from tui_tasks.cli.supervise import asks_command
+from tui_tasks.cli.supervise import decision_commands
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
@@ -160,7 +160,7 @@ def test_a_phone_and_a_shell_show_a_question_with_its_signs(plan: Plan, capsys, 
     told = ntfy.of_ask(ask, "", {"approve": "n"}, "https://x/y", titles=True)
     assert (text if is_broken else sign) in told["message"]
     options = argparse.Namespace(action=None, json=False, db=str(plan.path), read_only=False)
-    asks_command.run("asks", options)
+    decision_commands.run("asks", options)
     assert (text.replace("\n", "\n  │ ") if is_broken else sign) in capsys.readouterr().out
 
 
