@@ -1,10 +1,12 @@
-"""Questions of agents as text: a request in one line, which option says yes or no, and what became of a closed one.
+"""Questions of agents as text: a request in one line, which option says yes or no, what each option allows, and what
+became of a closed one.
 
 Pure. `ask_detail` has a question in full.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -167,3 +169,82 @@ def _gist(given: Any) -> str:
     if value is None:
         value = next(iter(given.values()), "")
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def spoken_options(ask: Ask, options: Sequence[str], project: str = "", *, ascii_only: bool = False) -> list[str]:
+    """Return the options of a question for a screen: those that allow from now on say in words what, and in which
+    `project`, if its name is known; the one beside them says that it allows once.
+    """
+    from tui_tasks.core.rules.agents.request_text import ALLOW, always_text, ask_options
+    from tui_tasks.core.unhidden_text import unhidden_line
+
+    suggestions = (ask.request or {}).get("suggestions")
+    named = suggestions if isinstance(suggestions, list) else ()
+    spoken = {always_text(one): _always_words(one, project) for one in named}
+    if any(option in spoken for option in options):
+        spoken[ALLOW] = f"{ALLOW} once"
+    shown = zip(options, ask_options(ask, options, ascii_only=ascii_only), strict=True)
+    return [
+        unhidden_line(words, ascii_only=ascii_only) if (words := spoken.get(option)) is not None else text
+        for option, text in shown
+    ]
+
+
+# For how long, and where, each destination of a rule keeps it; `{}` is the project.
+_DESTINATIONS: Final = {
+    "session": "until its session ends",
+    "localSettings": "in {} (settings.local.json)",
+    "projectSettings": "in {}, for everyone (settings.json)",
+    "userSettings": "in all your projects (~/.claude/settings.json)",
+}
+# The names of projects that cannot look like other words of an option.
+_PROJECT_NAME: Final = r"[A-Za-z0-9_.-]{1,20}"
+_MODES: Final = {
+    "acceptEdits": "edits of files, unasked (mode acceptEdits)",
+    "bypassPermissions": "everything, unasked (mode bypassPermissions)",
+}
+
+
+def _always_words(suggestion: Any, project: str = "") -> str | None:
+    """Return `Allow, and from now on every "make ..." in api (settings.local.json)`: what a suggestion allows
+    beside what is asked, for how long, and where it is kept. No two read the same; None where a part has no words.
+    """
+    from tui_tasks.core.rules.agents.request_text import ALLOW, plain_json, plain_text, suggestion_text
+
+    if not isinstance(suggestion, dict) or suggestion_text(suggestion) == plain_text(suggestion):
+        return None
+    kind, destination = suggestion["type"], suggestion.get("destination")
+    if not isinstance(destination, str) or destination not in _DESTINATIONS:
+        return None
+    place = _DESTINATIONS[destination].format(project if re.fullmatch(_PROJECT_NAME, project) else "its project")
+    if kind == "addRules":
+        parts = [_rule_words(one.get("toolName"), one.get("ruleContent")) for one in suggestion["rules"]]
+    elif kind == "setMode":
+        parts = [_MODES.get(suggestion["mode"]) if isinstance(suggestion["mode"], str) else None]
+    else:
+        parts = ["work in " + ", ".join(map(plain_json, suggestion["directories"]))]
+    if not parts or None in parts:
+        return None
+    return f"{ALLOW}, and from now on {', '.join(part for part in parts if part is not None)} {place}"
+
+
+def _rule_words(tool: Any, content: Any) -> str | None:
+    """Return `every "make ..."` for the rule `Bash(make:*)`, whose content stands in quotes; None without words."""
+    from tui_tasks.core.rules.agents.request_text import plain_json
+
+    if not isinstance(tool, str) or not re.fullmatch(r"\w+", tool, re.ASCII):
+        return None
+    if content is None:
+        return f"every use of {tool}"
+    if content in ("", "*", ":*"):  # such a rule may allow everything: it is shown as it is
+        return None
+    if not isinstance(content, str):
+        return None
+    if tool != "Bash":
+        return f"{tool} {plain_json(content)}"
+    begins = content.removesuffix(":*")
+    if "*" not in content:
+        return f"just {plain_json(content)}"
+    if begins != content and "*" not in begins:
+        return f"every {plain_json(f'{begins} ...')}"
+    return f"all like {plain_json(content)}"

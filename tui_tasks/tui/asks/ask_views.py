@@ -24,7 +24,6 @@ from tui_tasks.core.rules.agents.request_text import (
     question_options,
     request_options,
     request_text,
-    spoken_options,
     takes_yes,
 )
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
@@ -101,7 +100,7 @@ class AskView(msgspec.Struct, frozen=True):
     def shown_options(self, context: Context) -> list[str]:
         """Return the answers to choose from now, as the human reads them."""
         project = self.ask.project or context.state.projects.of_agent(self.ask.agent)
-        return spoken_options(self.ask, self.options, project, ascii_only=context.ascii_only)
+        return ask_text.spoken_options(self.ask, self.options, project, ascii_only=context.ascii_only)
 
     @property
     def takes_several(self) -> bool:

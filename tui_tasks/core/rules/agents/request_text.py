@@ -65,7 +65,7 @@ def request_options(asked: InputRequested) -> tuple[str, ...]:
 def is_whole(asked: InputRequested) -> bool:
     """Return whether the question and its options show all that the program asks."""
     suggestions = asked.suggestions if isinstance(asked.suggestions, list) else []
-    options = [*map(_suggestion, suggestions), *(label for one in asked.questions for label in labels(one))]
+    options = [*map(suggestion_text, suggestions), *(label for one in asked.questions for label in labels(one))]
     is_short = all(len(ALWAYS) + 2 + len(unhidden_line(text)) <= MAX_OPTION for text in options)
     return asked.is_whole and is_short and len(request_text(asked)) <= MAX_TEXT
 
@@ -97,84 +97,12 @@ def allows(answer: str) -> bool:
 
 def always_text(suggestion: Any) -> str:
     """Return the option that allows from now on what the program suggests to allow."""
-    return f"{ALWAYS}: {unhidden_line(_suggestion(suggestion))}"[:MAX_OPTION]
-
-
-def spoken_options(ask: Ask, options: Sequence[str], project: str = "", *, ascii_only: bool = False) -> list[str]:
-    """Return the options of a question for a screen: those that allow from now on say in words what, and in which
-    `project`, if its name is known; the one beside them says that it allows once.
-    """
-    suggestions = (ask.request or {}).get("suggestions")
-    named = suggestions if isinstance(suggestions, list) else ()
-    spoken = {always_text(one): always_words(one, project) for one in named}
-    if any(option in spoken for option in options):
-        spoken[ALLOW] = f"{ALLOW} once"
-    shown = zip(options, ask_options(ask, options, ascii_only=ascii_only), strict=True)
-    return [
-        unhidden_line(words, ascii_only=ascii_only) if (words := spoken.get(option)) is not None else text
-        for option, text in shown
-    ]
-
-
-# For how long, and where, each destination of a rule keeps it; `{}` is the project.
-_DESTINATIONS: Final = {
-    "session": "until its session ends",
-    "localSettings": "in {} (settings.local.json)",
-    "projectSettings": "in {}, for everyone (settings.json)",
-    "userSettings": "in all your projects (~/.claude/settings.json)",
-}
-# The names of projects that cannot look like other words of an option.
-_PROJECT_NAME: Final = re.compile(r"[\w.-]{1,20}", re.ASCII)
-_MODES: Final = {
-    "acceptEdits": "edits of files, unasked (mode acceptEdits)",
-    "bypassPermissions": "everything, unasked (mode bypassPermissions)",
-}
-
-
-def always_words(suggestion: Any, project: str = "") -> str | None:
-    """Return `Allow, and from now on every "make ..." in api (settings.local.json)`: what a suggestion allows
-    beside what is asked, for how long, and where it is kept. No two read the same; None where a part has no words.
-    """
-    if not isinstance(suggestion, dict) or _suggestion(suggestion) == _plain(suggestion):
-        return None
-    kind, destination = suggestion["type"], suggestion.get("destination")
-    if not isinstance(destination, str) or destination not in _DESTINATIONS:
-        return None
-    place = _DESTINATIONS[destination].format(project if _PROJECT_NAME.fullmatch(project) else "its project")
-    if kind == "addRules":
-        parts = [_rule_words(one.get("toolName"), one.get("ruleContent")) for one in suggestion["rules"]]
-    elif kind == "setMode":
-        parts = [_MODES.get(suggestion["mode"]) if isinstance(suggestion["mode"], str) else None]
-    else:
-        parts = ["work in " + ", ".join(map(_plain_json, suggestion["directories"]))]
-    if not parts or None in parts:
-        return None
-    return f"{ALLOW}, and from now on {', '.join(part for part in parts if part is not None)} {place}"
-
-
-def _rule_words(tool: Any, content: Any) -> str | None:
-    """Return `every "make ..."` for the rule `Bash(make:*)`, whose content stands in quotes; None without words."""
-    if not isinstance(tool, str) or not re.fullmatch(r"\w+", tool, re.ASCII):
-        return None
-    if content is None:
-        return f"every use of {tool}"
-    if content in ("", "*", ":*"):  # such a rule may allow everything: it is shown as it is
-        return None
-    if not isinstance(content, str):
-        return None
-    if tool != "Bash":
-        return f"{tool} {_plain_json(content)}"
-    begins = content.removesuffix(":*")
-    if "*" not in content:
-        return f"just {_plain_json(content)}"
-    if begins != content and "*" not in begins:
-        return f"every {_plain_json(f'{begins} ...')}"
-    return f"all like {_plain_json(content)}"
+    return f"{ALWAYS}: {unhidden_line(suggestion_text(suggestion))}"[:MAX_OPTION]
 
 
 def question_text(question: dict[str, Any]) -> str:
     """Return the text of one question."""
-    return _prose(_plain(question.get("question") or question.get("header") or ""))
+    return _prose(plain_text(question.get("question") or question.get("header") or ""))
 
 
 def ask_lines(ask: Ask, *, ascii_only: bool = False) -> list[str]:
@@ -358,14 +286,14 @@ def _values(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
 
 def _distinct(value: Any) -> str:
     """Return a value as text: a text that reads as another value, such as `true`, in quotes."""
-    plain = _plain(value)
+    plain = plain_text(value)
     if not isinstance(value, str) or _JSON_START.match(plain) is None or "\n" in plain:
         return plain
     try:
-        is_another = _plain_json(json.loads(plain)) == plain
+        is_another = plain_json(json.loads(plain)) == plain
     except (ValueError, RecursionError):
         return plain
-    return _plain_json(plain) if is_another else plain
+    return plain_json(plain) if is_another else plain
 
 
 def _has_lines(value: Any, depth: int) -> bool:
@@ -381,7 +309,7 @@ def _has_lines(value: Any, depth: int) -> bool:
 
 def _shown_name(key: str) -> str:
     """Return the name of a value, in quotes where it could be taken for something else."""
-    return key if _PLAIN_NAME.fullmatch(key) else unhidden_line(_plain_json(key))
+    return key if _PLAIN_NAME.fullmatch(key) else unhidden_line(plain_json(key))
 
 
 def _questions(asked: InputRequested) -> str:
@@ -404,7 +332,7 @@ def option_lines(question: dict[str, Any]) -> list[str]:
     lines = []
     for option in _options(question):
         labelled = option if isinstance(option, dict) else {"label": option}
-        parts = [unhidden_line(_plain(labelled[name])) for name in ("label", "description") if labelled.get(name)]
+        parts = [unhidden_line(plain_text(labelled[name])) for name in ("label", "description") if labelled.get(name)]
         lines.append(f"{_INDENT}- {': '.join(parts)}")
     return lines
 
@@ -414,12 +342,12 @@ def _options(question: dict[str, Any]) -> list[Any]:
     return options if isinstance(options, list) else []
 
 
-def _suggestion(suggestion: Any) -> str:
+def suggestion_text(suggestion: Any) -> str:
     """Return what a suggestion would allow from now on: as words where all of it is known, else as JSON."""
     if isinstance(suggestion, list) and all(isinstance(one, str) for one in suggestion):
         return ", ".join(suggestion)
     if not isinstance(suggestion, dict):
-        return _plain(suggestion)
+        return plain_text(suggestion)
     kind, where = suggestion.get("type"), suggestion.get("destination")
     known, what = {"type", "destination"}, None
     if kind == "addRules" and suggestion.get("behavior", "allow") == "allow":
@@ -427,13 +355,13 @@ def _suggestion(suggestion: Any) -> str:
         what = _rules(suggestion.get("rules"))
     elif kind == "setMode":
         known |= {"mode"}
-        what = f"mode {_plain(suggestion.get('mode'))}"
+        what = f"mode {plain_text(suggestion.get('mode'))}"
     elif kind == "addDirectories" and isinstance(suggestion.get("directories"), list):
         known |= {"directories"}
-        what = f"folders {', '.join(map(_plain, suggestion['directories']))}"
+        what = f"folders {', '.join(map(plain_text, suggestion['directories']))}"
     if what is None or not suggestion.keys() <= known:
-        return _plain(suggestion)
-    return f"{what} ({_plain(where)})" if where else what
+        return plain_text(suggestion)
+    return f"{what} ({plain_text(where)})" if where else what
 
 
 def _rules(rules: Any) -> str | None:
@@ -442,18 +370,20 @@ def _rules(rules: Any) -> str | None:
         isinstance(one, dict) and one.keys() <= {"toolName", "ruleContent"} for one in rules
     ):
         return None
-    return ", ".join(_rule(_plain(one.get("toolName", "")), one.get("ruleContent")) for one in rules)
+    return ", ".join(_rule(plain_text(one.get("toolName", "")), one.get("ruleContent")) for one in rules)
 
 
 def _rule(tool: str, content: Any) -> str:
-    return f"{tool} (anything)" if content is None else f"{tool}({_plain(content)})"
+    return f"{tool} (anything)" if content is None else f"{tool}({plain_text(content)})"
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else _plain_json(value)
+def plain_text(value: Any) -> str:
+    """Return a value as text: a text as it is, any other as JSON."""
+    return value if isinstance(value, str) else plain_json(value)
 
 
-def _plain_json(value: Any) -> str:
+def plain_json(value: Any) -> str:
+    """Return a value as JSON on one line."""
     try:
         return _encode(value).decode()
     except (UnicodeEncodeError, OverflowError, msgspec.EncodeError, RecursionError):
