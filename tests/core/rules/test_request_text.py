@@ -7,16 +7,13 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.rules.agents.request_text import (
     always_text,
-    always_words,
     is_whole,
     permission_lines,
     request_options,
     request_text,
-    spoken_options,
     takes_yes,
 )
 from tui_tasks.core.unhidden_text import unhidden_line, unhidden_lines
@@ -191,69 +188,6 @@ def test_a_tool_and_a_note_in_several_lines_are_no_further_keys() -> None:
 )
 def test_what_would_be_allowed_from_now_on_is_shown_with_all_that_is_in_it(suggestion: Any, shown: str) -> None:
     assert always_text(suggestion) == f"Allow always: {shown}"
-
-
-def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any]:
-    rule = {"toolName": "Bash"} | ({"ruleContent": content} if content is not None else {})
-    return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": where}
-
-
-@pytest.mark.parametrize(
-    ("suggestion", "shown"),
-    [
-        (_of_bash("make:*"), 'every "make ..." in its project (settings.local.json)'),
-        (_of_bash("make all", "session"), 'just "make all" until its session ends'),
-        (
-            _of_bash("git * x", "userSettings"),
-            'all like "git * x" in all your projects (~/.claude/settings.json)',
-        ),
-        (_of_bash(None, "session"), "every use of Bash until its session ends"),
-        (
-            _of_bash('x" until its session ends: y'),
-            'just "x\\" until its session ends: y" in its project (settings.local.json)',
-        ),
-        (_of_bash("a\nb\u200b", "session"), 'just "a\\nb<U+200B>" until its session ends'),
-        (
-            {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
-            "edits of files, unasked (mode acceptEdits) until its session ends",
-        ),
-        (
-            {"type": "addDirectories", "directories": ["/a"], "destination": "session"},
-            'work in "/a" until its session ends',
-        ),
-    ],
-)
-def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_person_says_it(
-    suggestion: dict[str, Any], shown: str
-) -> None:
-    asked = permission({"command": "x"}, suggestions=[suggestion])
-    options = request_options(asked)
-    assert options[1] == always_text(suggestion), "the answer stays as the hook knows it"
-    ask = Ask(1, "u", "claude-1", "", options, None, 0, None, "open", None, None, {"suggestions": [suggestion]})
-    assert spoken_options(ask, options) == ["Allow once", f"Allow, and from now on {shown}", "Deny"]
-    in_api = spoken_options(ask, options, "api")[1]
-    assert in_api == f"Allow, and from now on {shown.replace('in its project', 'in api')}"
-    assert spoken_options(ask, options, 'api" until its session ends')[1] == f"Allow, and from now on {shown}"
-
-
-@pytest.mark.parametrize(
-    "suggestion",
-    [
-        _of_bash("make:*", "elsewhere"),
-        _of_bash("make:*") | {"more": 1},
-        _of_bash("make:*") | {"behavior": "deny"},
-        _of_bash(":*"),
-        _of_bash("*"),
-        _of_bash(""),
-        {"type": "addRules", "rules": [{"toolName": "Bash, in one", "ruleContent": "x"}], "destination": "session"},
-        {"type": "addRules", "rules": [], "destination": "session"},
-        {"type": "setMode", "mode": "new", "destination": "session"},
-        ["git *"],
-        "session",
-    ],
-)
-def test_what_has_no_words_is_shown_as_it_is(suggestion: Any) -> None:
-    assert always_words(suggestion) is None
 
 
 def test_an_option_that_is_cut_makes_a_request_that_is_not_whole() -> None:

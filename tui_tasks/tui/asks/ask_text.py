@@ -180,7 +180,7 @@ def spoken_options(ask: Ask, options: Sequence[str], project: str = "", *, ascii
 
     suggestions = (ask.request or {}).get("suggestions")
     named = suggestions if isinstance(suggestions, list) else ()
-    spoken = {always_text(one): _always_words(one, project) for one in named}
+    spoken = {always_text(one): always_words(one, project) for one in named}
     if any(option in spoken for option in options):
         spoken[ALLOW] = f"{ALLOW} once"
     shown = zip(options, ask_options(ask, options, ascii_only=ascii_only), strict=True)
@@ -205,7 +205,7 @@ _MODES: Final = {
 }
 
 
-def _always_words(suggestion: Any, project: str = "") -> str | None:
+def always_words(suggestion: Any, project: str = "") -> str | None:
     """Return `Allow, and from now on every "make ..." in api (settings.local.json)`: what a suggestion allows
     beside what is asked, for how long, and where it is kept. No two read the same; None where a part has no words.
     """
