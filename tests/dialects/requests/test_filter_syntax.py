@@ -3,6 +3,7 @@ import pytest
 from tui_tasks.core.read.pages.task_filter import Term
 from tui_tasks.dialects.requests.filter_syntax import (
     OF_TASKS,
+    Language,
     candidates,
     complete,
     other_syntax,
@@ -81,6 +82,12 @@ def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
 )
 def test_words_of_other_programs_have_what_to_type_instead(text, instead):
     assert other_syntax(text) == instead
+
+
+def test_a_kind_of_entry_in_the_past_has_what_to_type_instead():
+    of_entries = Language(("kind",), {"kind": ("delete", "edit")})
+    assert other_syntax("deleted edited red", of_entries) == "kind:delete for deleted, kind:edit for edited"
+    assert other_syntax("deleted") == ""
 
 
 def test_a_field_of_another_program_is_told_with_its_name_here():

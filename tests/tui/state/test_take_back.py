@@ -53,6 +53,15 @@ async def test_a_list_that_an_agent_has_emptied_says_so_and_a_key_brings_all_bac
     sound(plan)
 
 
+async def test_a_list_whose_only_task_was_deleted_says_how_to_bring_it_back(plan, make_app):
+    by_agent(plan, "rogue", ClearList(plan.list_uid), AddTask("Mine", plan.list_uid))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "d", "y")
+        await until(pilot, lambda: "bring it back" in shown(app))
+        assert "you deleted 1 task here just now." in shown(app)
+
+
 async def test_u_after_a_revert_undoes_the_revert_and_then_what_the_human_did_before(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -131,6 +131,8 @@ def _meant(word: str, language: Language) -> str:
     name, colon, value = word.lower().partition(":")
     if not colon or not value or value.startswith("//"):
         field, meant = _meant_alone(word)
+        if not meant and (kind := _kind_of_past(word.lower(), language)):
+            field, meant = "kind", f"kind:{kind}"
         return meant if field in ("word", *language.fields) else ""
     name, _, bound = name.partition(".")
     field = _SUGGESTED.get(name, _ELSEWHERE.get(name, name))
@@ -155,6 +157,12 @@ def _meant_alone(word: str) -> tuple[str, str]:
     if word.lower() in due_dates.LATE:
         return "due", f"due:{due_dates.LATE[0]}"
     return ("status", f"status:{word.lower()}") if word.lower() in STATUSES else ("", "")
+
+
+def _kind_of_past(word: str, language: Language) -> str:
+    """Return the kind of entries that a word in the past names: `deleted` is `delete`; empty: none."""
+    begun = (word[:-1], word[:-2]) if word.endswith("ed") else ()
+    return next((kind for kind in begun if kind in language.values.get("kind", ())), "")
 
 
 def names(language: Language) -> list[str]:

@@ -189,7 +189,7 @@ class CardDrawing(RowDrawing[Card]):
         emptied, key = self._emptied.short(), self.context.keymap.key_of("take_back")
         words: dict[int, list[Part]] = {
             0: [(f"   {emptied or 'No tasks yet'}.", "")],
-            1: [(f"   {key}", "$key"), ("  bring them back", "$muted")] if emptied else [],
+            1: [(f"   {key}", "$key"), (f"  {self._emptied.way_back()}", "$muted")] if emptied else [],
             2: [(f"   {self.context.keymap.key_of('new')}", "$key"), ("  add one", "$muted")],
         }
         return words.get(line, ())

@@ -152,7 +152,7 @@ _SEARCH_WORDS: Final = {
     "page_up": "scroll",
     "back": "close leave cancel",
     "open": "detail show",
-    "filter": "search find view views tag tags",
+    "filter": "search find view views saved tag tags",
     "new": "add create task paste lines tag tags",
     "new_above": "add create task",
     "edit": "title rename description due date priority tag tags agent assign domain estimate depends fields",

@@ -171,7 +171,7 @@ class TaskRows(RowDrawing[TaskLine]):
         where = f" in {projects.title}" if projects.chosen else outside
         lines: list[Sequence[Part]] = [(), [(f"   {emptied or f'No tasks{where} yet'}.", "bold")], ()]
         if emptied:
-            ways = [(context.keymap.key_of("take_back"), "bring them back"), *ways[:2]]
+            ways = [(context.keymap.key_of("take_back"), self._emptied.way_back()), *ways[:2]]
         lines += [[(f"   {key:<23}", "$key"), (words, "")] for key, words in ways]
         lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(context.link.path), 60), "$muted")]]
         return lines[line] if line < len(lines) else ()

@@ -45,8 +45,8 @@ COUNT_LONG_AFTER: Final = 2.0
 OWN: Final = ""
 """The list's own order."""
 _CHOICES: Final = (
-    ("o", OWN, "own order: as you and the agents arranged it"),
-    ("u", "urgency", "urgency: open before blocked before closed, then priority and due date"),
+    ("o", OWN, "own order, as it was arranged"),
+    ("u", "urgency", "urgency: open first, by priority"),
     ("d", "due", "due date, the soonest first"),
     ("a", "age", "age: the last change first"),
     ("g", "agent", "agent, by name"),

@@ -335,12 +335,16 @@ class EmptiedNote:
 
     def text(self) -> str:
         """Return `rogue deleted 24 tasks here 9m ago`; empty when no task was deleted recently."""
-        deletion, now = self._deletion(), self._context.clock.now()
-        return (
-            f"{who(deletion.actor)} deleted {count(deletion.tasks, 'task')} here {ago(deletion.at, now)}"
-            if deletion
-            else ""
-        )
+        deletion = self._deletion()
+        if deletion is None:
+            return ""
+        when = ago(deletion.at, self._context.clock.now())
+        when = f"just {when}" if when == "now" else when
+        return f"{who(deletion.actor)} deleted {count(deletion.tasks, 'task')} here {when}"
+
+    def way_back(self) -> str:
+        """Return what takes the deletion back, in words."""
+        return "bring it back" if self._found is not None and self._found.tasks == 1 else "bring them back"
 
     def short(self) -> str:
         """Return `rogue deleted 24`, for a column of the board."""
