@@ -175,24 +175,9 @@ _LETTERS: Final = " .:-=+*%#"
 
 def spark(values: Sequence[float], top: float = 0, *, ascii_only: bool = False) -> str:
     """Return a line with a bar for each value, scaled to `top` or the greatest; a value above 0 is always visible."""
-    return spark_lines(values, 1, top=top, ascii_only=ascii_only)[0]
-
-
-def spark_lines(
-    values: Sequence[float], height: int, width: int = 1, gap: int = 0, *, top: float = 0, ascii_only: bool = False
-) -> list[str]:
-    """Return `height` lines, the top first, with a bar `width` cells wide for each value, and `gap` cells after it.
-
-    Bars grow by eighths of a line. The greatest value reaches the top, or `top` if that is greater; a value above 0 is
-    always visible.
-    """
     top = max([top, *values])
-    eighths = [_share(value, top, height * 8) for value in values]
     steps = _LETTERS if ascii_only else _EIGHTHS
-    return [
-        "".join(steps[min(max(full - line * 8, 0), 8)] * width + " " * gap for full in eighths)
-        for line in range(height - 1, -1, -1)
-    ]
+    return "".join(steps[_share(value, top, 8)] for value in values)
 
 
 def value_bar(value: float, top: float, cells: int, *, ascii_only: bool = False) -> str:

@@ -335,7 +335,9 @@ def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: 
     return [*begin, (dash * max(0, room), "$rule"), *end]
 
 
+# Its ground has its colour, where there are shades: lines of a terminal may stand apart.
 _MARK: Final = "▐"
+_MARK_STYLE: Final = "$rule ^rule"
 # Textual's own defaults.
 _BACK: Final = Color.parse("#555555")
 _BAR: Final = Color.parse("bright_magenta")
@@ -353,9 +355,9 @@ def thumb(height: int, shown: int, total: int, first: int) -> range:
     return range(top, top + size)
 
 
-def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
+def with_thumb(strip: Strip, width: int, styles: StyleCache) -> Strip:
     """Return a line of `width` cells that ends with the scroll mark."""
-    return Strip([*strip.crop(0, width - 1), Segment(_MARK, style)], width)
+    return Strip([*strip.crop(0, width - 1), Segment(_MARK, styles.style(_MARK_STYLE))], width)
 
 
 class ThinScrollBar(ScrollBarRender):
@@ -382,6 +384,7 @@ class ThinScrollBar(ScrollBarRender):
         segments = []
         for line in range(size):
             action = "grab" if line in covered else "scroll_up" if line < covered.start else "scroll_down"
-            style = Style(color=bar_color, bgcolor=back_color, meta={"@mouse.down": action} if covered else None)
+            ground = bar_color if line in covered else back_color
+            style = Style(color=bar_color, bgcolor=ground, meta={"@mouse.down": action} if covered else None)
             segments.append(Segment((_MARK if line in covered else "").rjust(thickness), style))
         return Segments(segments, new_lines=True)

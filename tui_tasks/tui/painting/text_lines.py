@@ -332,7 +332,7 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         strip = super().render_line(y + self.first)
         width, height = self.own_size
         if y in self._mark(height):
-            return with_thumb(strip, width, StyleCache.of(self.app).style("$rule"))
+            return with_thumb(strip, width, StyleCache.of(self.app))
         return strip
 
     def _mark(self, height: int) -> range:

@@ -196,14 +196,14 @@ class RowPainter(Generic[R]):
         strip = drawn.strips.get(line)
         if strip is None:
             strip = drawn.strips[line] = strip_of(drawn.lines[line], width, styles, cursor=drawn.look.cursor)
-        return self._with_thumb(strip, y, width, styles, cursor=drawn.look.cursor)
+        return self._with_thumb(strip, y, width, styles)
 
     def blank(self, parts: Sequence[Part], y: int, width: int, styles: StyleCache) -> Strip:
         """Return the strip of a line below the rows."""
         return self._with_thumb(strip_of(parts, width, styles), y, width, styles)
 
-    def _with_thumb(self, strip: Strip, y: int, width: int, styles: StyleCache, *, cursor: bool = False) -> Strip:
-        return with_thumb(strip, width, styles.style("$rule", cursor=cursor)) if y in self._thumb else strip
+    def _with_thumb(self, strip: Strip, y: int, width: int, styles: StyleCache) -> Strip:
+        return with_thumb(strip, width, styles) if y in self._thumb else strip
 
     def _thumb_of(self, height: int) -> range:
         """Return the lines of the scroll mark; none when all rows are on screen."""

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from itertools import chain
 from typing import Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
-from tui_tasks.text.glyphs import LOOKS, spark, spark_lines, value_bar
+from tui_tasks.text.glyphs import LOOKS, spark, value_bar
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, count, duration
 from tui_tasks.tui.painting.styles import Part
@@ -30,7 +31,9 @@ _RIGHT_LABEL: Final = 20
 # The lines of the first charts at least and at most, and the title and two lines below them.
 _TALL: Final = (4, 6)
 _AROUND_CHARTS: Final = 3
-# In cells: the bars of the charts by day and by hour.
+# The lines of the chart by hour.
+_LOW: Final = 2
+# In cells: the columns of the charts by day and by hour.
 _BAR: Final = 2
 # Before the numbers of failed runs, where there is room; the title of the chart names them too.
 _FAILED: Final = "failed "
@@ -97,7 +100,7 @@ def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> lis
     rest = _more_charts(figures, width, ascii_only)
     most = height - len(numbers) - _AROUND_CHARTS
     left = most - 1 - len(rest)
-    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1]) // 2 * 2
+    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1])
     half = (width - _GAP - 2) // 2
     charts_ = _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
     return [*numbers, *charts_, *rest]
@@ -232,39 +235,35 @@ def _titled(title: str) -> list[Drawn]:
     return [[(f" {title}", "$muted")]]
 
 
-def _scaled(values: Sequence[int], tall: int, bar: int, gap: int, ascii_only: bool) -> list[tuple[str, str]]:
-    """Return the lines of a chart of columns, each with its label: the greatest value, and half of it."""
-    top = max(values, default=0)
-    labels = {0: str(top)} | ({tall // 2: str(top // 2)} if tall % 2 == top % 2 == 0 else {})
-    margin = len(str(top))
-    rows = spark_lines(values, tall, bar, gap, ascii_only=ascii_only)
-    return [(f" {labels.get(at, ''):>{margin}} ", row) for at, row in enumerate(rows)]
+def _columns(values: Sequence[int], tall: int, cells: int, ascii_only: bool) -> list[Drawn]:
+    """Return the lines of a chart of columns, each with its number on top. They grow by whole lines, without seams."""
+    top, columns = max(values), []
+    for value in values:
+        full = max(1, round(value / top * tall)) if value else 0
+        bars: list[Part] = [("", "")] * (tall - full) + [(f"{value:,}" if value else "", "")]
+        bars += [(("#" if ascii_only else "█") * min(_BAR, cells - 1), "%primary")] * full
+        columns.append([[part, (" " * (cells - cell_len(part[0])), "")] for part in bars])
+    return [[(" ", ""), *chain.from_iterable(line)] for line in zip(*columns, strict=True)]
 
 
 def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    # A bar for the start, and one for each half of a day.
-    values = [figures.tally.open_at_start(figures.now_open), *figures.tally.open(figures.now_open)[1::2]]
-    top = max(values, default=0)
-    if not top:
+    if not any((figures.tally.open_at_start(figures.now_open), *figures.open_by_day)):
         return _titled("no task was open")
-    margin = len(str(top)) + 2
-    wide = max(1, min(2, (width - margin) // (2 * len(values))))
-    lines = _titled("open tasks: start, then half days")
-    lines += [[(label, "$muted"), (row, "~primary")] for label, row in _scaled(values, tall, wide, wide, ascii_only)]
-    days = _weekdays(figures, QUARTERS * wide)
-    return [*lines, [(" " * (margin + 2 * wide) + days, "$muted")]]
+    return _by_day("open tasks at the end of each day", figures, figures.open_by_day, width, tall, ascii_only)
 
 
 def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    values = figures.done_by_day
-    if not any(values):
+    if not any(figures.done_by_day):
         return _titled("no task was done")
+    return _by_day("done tasks by day", figures, figures.done_by_day, width, tall, ascii_only)
+
+
+def _by_day(
+    title: str, figures: Figures, values: Sequence[int], width: int, tall: int, ascii_only: bool
+) -> list[Drawn]:
     cells = max(4, min(6, (width - 1) // DAYS))
-    lines = _titled("done tasks by day")
-    for line in spark_lines(values, tall, _BAR, cells - _BAR, ascii_only=ascii_only):
-        lines.append([(f" {line}", "~state-done")])
-    counts = "".join(str(value).ljust(cells) for value in values)
-    return [*lines, [(" " + _weekdays(figures, cells), "$muted")], [(f" {counts}", "")]]
+    days: Drawn = [(f" {_weekdays(figures, cells)}", "$muted")]
+    return [*_titled(title), *_columns(values, tall, cells, ascii_only), days]
 
 
 def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> list[Drawn]:
@@ -284,30 +283,29 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
 
 
 def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """Return a bar for each hour of the day, and below the hours how many of its runs failed."""
+    """Return a column for each hour of the day, or for three, and below the hours how many of its runs failed."""
     started: Counter[int] = Counter()
     failed: Counter[int] = Counter()
-    for at, outcome in figures.runs:
-        hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
-        started[hour] += 1
-        failed[hour] += vocab.run_failed(outcome)
+    starts = [datetime.fromtimestamp(at // SECOND, figures.zone).hour for at, _ in figures.runs]
+    span = 1 if width > 24 * (len(str(max(Counter(starts).values(), default=0))) + 1) else 3
+    for hour, (_, outcome) in zip(starts, figures.runs, strict=True):
+        started[hour // span] += 1
+        failed[hour // span] += vocab.run_failed(outcome)
     if not started:
         return _titled("no job has run")
-    margin = len(str(max(started.values()))) + 2
-    cells = max(2, min(4, (width - 9) // 24))
-    title = f"job runs by hour of the day   {count(len(figures.runs), 'kept run')} of the last {DAYS} days"
+    hours = range(24 // span)
+    cells = min(4 * span, (width - 1) // len(hours))
+    kept = f"{count(len(figures.runs), 'kept run')} of the last {DAYS} days"
+    title = f"job runs by {'hour' if span == 1 else 'three hours'} of the day   {kept}"
     lines: list[Drawn] = [[(f" {title}", "$muted"), *_counted(failed.total(), "failed", "failed", ascii_only)]]
-    bar = min(_BAR, cells - 1)
-    rows = _scaled([started[hour] for hour in range(24)], 3, bar, cells - bar, ascii_only)
-    lines += [[(label, "$muted"), (row, "~primary")] for label, row in rows]
-    hours = "".join((f"{hour:02}" if hour % (1 if cells > 2 else 3) == 0 else "").ljust(cells) for hour in range(24))
-    lines.append([(f"{' ' * margin}{hours}", "$muted")])
+    lines += _columns([started[hour] for hour in hours], _LOW, cells, ascii_only)
+    lines.append([(" " + "".join(f"{hour * span:02}".ljust(cells) for hour in hours), "$muted")])
     if failed.total():
-        counts = " " * (margin - 1) + "".join(str(failed[hour] or "")[: cells - 1].ljust(cells) for hour in range(24))
+        counts = " " + "".join(str(failed[hour] or "").ljust(cells) for hour in hours).rstrip()
         blank = len(counts) - len(counts.lstrip())
-        if blank >= len(_FAILED):
+        if blank > len(_FAILED):
             counts = f"{' ' * (blank - len(_FAILED))}{_FAILED}{counts.lstrip()}"
-        lines.append([(f" {counts}", "$state-failed")])
+        lines.append([(counts, "$state-failed")])
     return lines
 
 
