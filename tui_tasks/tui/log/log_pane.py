@@ -158,7 +158,7 @@ class LogPane(Pane):
         if self.is_open:
             self._entry.changed(changes)
         if self._drawing.label_width != self._label_width or changes.touches("ask"):
-            # A question has another colour once it is answered.
+            # The mark of a question has no colour once it is answered.
             self._drawing.label_width = self._label_width
             rows.redraw()
 
@@ -215,9 +215,10 @@ class LogPane(Pane):
                 self.row_list.move_last()
 
     def _draw_rule(self, width: int) -> Sequence[Part]:
-        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ↑ ──`."""
+        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ──`."""
         are_new, above = self._are_all_new, self._new_above(width) if self._are_all_new else ""
-        what = "" if self.only or above or (width < layout.NARROW and not are_new) else "everything"
+        all_of = "matches" if self.only else "everything"
+        what = "" if above or (width < layout.NARROW and not are_new) else all_of
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
         title = [(what, "$muted")] if what else []
@@ -227,7 +228,7 @@ class LogPane(Pane):
         return rule_parts(self.context, width, title, [self._rule_state(width)])
 
     def _new_above(self, width: int) -> str:
-        """Return ` · 3 rows above ↑`: how many rows since the human last looked are above the screen; empty for none.
+        """Return ` · 3 rows above`: how many rows since the human last looked are above the screen; empty for none.
 
         Where not all of them are in memory, they are not counted.
         """
@@ -241,11 +242,11 @@ class LogPane(Pane):
         if not new and above:
             return ""
         number = str(len(new)) if len(new) < len(above) else "more"
-        up = "^" if self.context.ascii_only else "↑"
         if width < layout.NARROW:
+            up = "^" if self.context.ascii_only else "↑"
             return f" {up}{number if len(new) < len(above) else ''}"
         rows = "row" if number == "1" else "rows"
-        return f" · {number} {rows} above {up}"
+        return f" · {number} {rows} above"
 
     @property
     def _are_all_new(self) -> bool:
@@ -262,7 +263,7 @@ class LogPane(Pane):
             return (f"following {down}" if is_narrow else f"following {down} newest last"), "$muted"
         # With a filter, this number includes entries that do not match.
         number = f"{self.below:,} " if not self.only else ""
-        new = f"{number}new below" if self.below else ""
+        new = f"{number}new below" if self.below and not self.row_list.at_end else ""
         key = f"{self.context.keymap.key_of('log_follow')} follows"
         words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
         return words, "$changed" if new else "$muted"

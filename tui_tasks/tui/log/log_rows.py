@@ -188,16 +188,21 @@ class LogRows(RowDrawing[LogLine]):
         else:
             text = text_of(row, ascii_only=ascii_only)
         cells = max(0, room - cell_len(before + many))
-        style = self._text_style(row)
+        style = _QUIET if row.word == "run" else ""
         if text.endswith("?"):
             text = safe_question(text, cells, ascii_only=ascii_only)
         said = (fit(text, cells, ascii_only=ascii_only), style)
-        return [*head, (before, style if style == _QUIET else ""), (many, "$muted"), said, (where, "$muted")]
+        return [*head, (before, style), (many, "$muted"), said, (where, "$muted")]
 
     def _head(self, row: LogLine, width: int) -> list[Part]:
-        """Return when it happened, to the second where there is room, its kind, and who did it."""
+        """Return when it happened, to the second where there is room, its kind, and who did it.
+
+        Mark and kind alone have a colour; that of a question goes once it is closed.
+        """
         ascii_only = self.context.ascii_only
         mark, style = mark_of(row, ascii_only=ascii_only)
+        if row.word == "ask" and all(ask.uid != row.uid for ask in self.context.state.asks):
+            style = _QUIET
         cells = 9 if width >= WIDE else 5
         head = [(fit(self._when(row, cells), cells), "$muted"), (f" {mark} ", style)]
         if width < NARROW:
@@ -219,17 +224,6 @@ class LogRows(RowDrawing[LogLine]):
             return ""
         many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
         return f"{many} messages, last: " if width >= WIDE else f"last of {many}: "
-
-    def _text_style(self, row: LogLine) -> str:
-        """Return the style of what happened: a failure has its colour, and a question while it is open; a run that went
-        well stands back.
-        """
-        if row.word == "fail":
-            return "$state-failed"
-        if row.word == "run":
-            return _QUIET
-        is_open = row.entity == "ask" and any(ask.uid == row.uid for ask in self.context.state.asks)
-        return "$state-needs-you" if is_open and row.word == "ask" else ""
 
     def _label(self, row: LogLine) -> str:
         """Return the number of a task or a job: `#5` or `S2`."""
