@@ -33,8 +33,8 @@ from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 _RULE = 1
 # The least lines of the detail below the rows.
 _LEAST_DETAIL = 3
-# The row left for a task to come, before the detail gets what the rows leave.
-_SPARE = 1
+# The rows left for quick add, before the detail gets what the rows leave.
+_SPARE = 2
 
 TasksInOrder: TypeAlias = TasksOfList | SortedTasks
 
@@ -141,12 +141,12 @@ class ListPane(TaskPane):
 
     def _detail_height(self) -> int:
         """Return the lines of the detail below the rows: a quarter of the screen, but at most a third of what is shown
-        above the pane leaves; up to half of that of those that the rows leave.
+        above the pane leaves; all that the rows leave where that is more, so that spare lines are at the foot.
         """
         height, home = self.app.size.height - layout.around(self.app.size), self.context.state.current_list
         left = self.size.height or height - self._lines_above()
         rows = home.total if home is not None else 0
-        return max(_LEAST_DETAIL, min(-(-height // 4), left // 3), min(left - _RULE - rows - _SPARE, left // 2))
+        return max(_LEAST_DETAIL, min(-(-height // 4), left // 3), left - _RULE - rows - _SPARE)
 
     def _lines_above(self) -> int:
         """Return how many lines what needs the human will take above the pane, before there is a layout."""

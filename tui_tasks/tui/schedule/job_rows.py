@@ -70,6 +70,8 @@ def columns(width: int, name: int, when: int, failure: int = 0, last: int = 0) -
 # How many lines the words for the last run have at most.
 _LAST_LINES: Final = 3
 _SLOW: Final = "$state-overdue"
+# The lines of what to do where there is no job.
+_EMPTY: Final = 4
 
 
 class JobRows(RowDrawing[JobLine]):
@@ -205,6 +207,10 @@ class JobList(VirtualList[JobLine]):
     def __init__(self, context: Context, drawing: JobRows) -> None:
         super().__init__(context, drawing, id="jobs")
         self._job_rows = drawing
+
+    def most_lines(self, jobs: Sequence[JobLine], width: int) -> int:
+        """Return how many lines these jobs take in a width with all that their last runs say, and an empty one."""
+        return 1 + max(_EMPTY, sum(len(self._job_rows.last_lines(job, width)) for job in jobs))
 
     @override
     def row_heights(self) -> Sequence[int] | None:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.
 _FEW: Final = 50
+# The most lines of the next 24 hours.
+_MOST_OF_STRIP: Final = 8
 
 
 class SchedulePane(Pane):
@@ -55,13 +57,13 @@ class SchedulePane(Pane):
     # The classes for the size are set on the screen, which is above the pane.
     SCOPED_CSS = False
     DEFAULT_CSS = """
-    SchedulePane #jobs { height: 1fr; min-height: 3; }
-    SchedulePane #strip { height: 8; }
+    SchedulePane #jobs { height: 99fr; min-height: 3; }
+    SchedulePane #strip { height: 3; }
     Screen.-narrow #strip, Screen.-stacked #strip, Screen.-short #strip { display: none; }
     Screen.-narrow #strip-title, Screen.-stacked #strip-title, Screen.-short #strip-title { display: none; }
     Screen.-narrow #job-detail, Screen.-short #job-detail { height: 1; }
-    Screen.-stacked.-tall #job-detail { height: 3; }
-    Screen.-wide.-tall #job-detail { height: 6; }
+    Screen.-stacked.-tall #job-detail { height: 1fr; min-height: 3; }
+    Screen.-wide.-tall #job-detail { height: 1fr; min-height: 6; }
     Screen.-narrow #job-titles, Screen.-short #job-titles { display: none; }
     SchedulePane.-filtering #job-titles { display: none; }
     """
@@ -198,10 +200,13 @@ class SchedulePane(Pane):
         self._shown = line
         of_line = number(line.job.uid) if line is not None else 0
         is_titled = line is not None and not layout.is_compact(self.app.size)
+        # Each part ends one line after what it shows, so that spare lines are at the foot.
+        self.row_list.styles.max_height = self.row_list.most_lines(self._all, self.app.size.width)
+        self._timeline.put([(number(each.job.uid), each) for each in self._all])
+        self._strip.styles.height = min(_MOST_OF_STRIP, self._timeline.most_lines)
         self._detail_title.redraw()
         self._job_detail.put(line, of_line, is_titled=is_titled, last_start=self._last_start())
         self._detail.redraw()
-        self._timeline.put([(number(each.job.uid), each) for each in self._all])
         self._strip.redraw()
         self.set_class(self.filter_bar.is_open, "-filtering")
         # Whether the job can be run follows from it.

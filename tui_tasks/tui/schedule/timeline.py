@@ -45,8 +45,10 @@ def cells_an_hour(width: int) -> int:
 
 
 def hour_heads(start: int, zone: tzinfo, cells: int) -> str:
-    """Return the hours in a time zone: `20  21  22 ...`."""
-    numbers = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(_HOURS))
+    """Return 24 hours in a time zone: `20  21  22 ...`."""
+    numbers = (
+        datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(_HOURS - 1)
+    )
     return "".join(f"{hour:02}".ljust(cells) for hour in numbers)
 
 
@@ -108,6 +110,12 @@ class Timeline(TextDrawing):
     def put(self, jobs: Sequence[tuple[int, JobLine]]) -> None:
         """Set the jobs to draw, each with its number."""
         self._jobs = jobs
+
+    @property
+    def most_lines(self) -> int:
+        """How many lines there are at most, with an empty one after them."""
+        until = self.context.clock.now() + DAY
+        return 2 + max(1, sum(_may_be_due(job, until) for _, job in self._jobs))
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the hours, and a line for each job that is due in them."""
