@@ -68,11 +68,19 @@ def test_at_120_columns_a_task_with_everything_shows_it_whole():
 
 def test_a_reason_is_cut_before_the_agent_and_the_age_go_and_outlives_them():
     row = shown(TASKS["failed"], 80)
-    assert row.startswith("Fix flaky DST test") and "test_dst_gap: expe" in row
+    assert row.startswith("Fix flaky DST test") and "test_dst_gap: exp" in row
     assert row.endswith("claude-2   17m")
     row = shown(TASKS["failed"], 50)
     assert row.startswith("Fix flaky DST test  test_dst_") and "claude" not in row
     assert row.rstrip().endswith("!"), "a due date that is over has its mark where the date has no room"
+
+
+def test_at_80_columns_notes_begin_in_one_column_and_cut_longer_titles_where_both_cannot_be_whole():
+    titles = ("Ship", "Write integration tests", "Pick a JWT library: jose or pyjwt")
+    rows = [shown(RowFacts((title, ""), WHY, True, age="4m", agent="claude-1"), 80) for title in titles]
+    assert {row.index("test_dst_gap") for row in rows} == {25} and "Pick a JWT library: jo…  test" in rows[2]
+    row = shown(RowFacts((titles[2], ""), ("next", ""), age="4m", agent="claude-1"), 80)
+    assert row.startswith(f"{titles[2]}  next")
 
 
 def test_columns_of_tasks_stand_below_each_other():
@@ -153,7 +161,7 @@ def test_a_long_reason_begins_in_its_column():
 def test_the_mark_of_a_late_task_stands_beside_its_agent_and_age_and_takes_their_place_nowhere():
     late = RowFacts((LONG, ""), WHY_LONG, True, (), (), ("! late 1h", ""), ("!", ""), "claude-2", "4m")
     row = shown(late, 80)
-    assert row.split()[-3:] == ["!", "claude-2", "4m"] and row.startswith("Migrate the analytics of")
+    assert row.split()[-3:] == ["!", "claude-2", "4m"] and row.startswith("Migrate the analytics …")
     assert "! late 1h" in shown(late, 120) and shown(late, 120).endswith("claude-2      4m")
 
 

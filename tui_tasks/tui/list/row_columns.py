@@ -37,8 +37,10 @@ _MARKS: Final = 18
 _DATES: Final = 9
 _AGENTS: Final = 10
 _AGES: Final = 4
-# In cells: a room under which those of marks, tags and agents are narrower.
+# In cells: a room under which those of marks, tags and agents are narrower, and titles are cut where notes begin; and
+# one under which a note begins after its title.
 _SMALL: Final = 96
+_NARROW: Final = 60
 _GAP: Final = 2
 
 
@@ -99,9 +101,22 @@ class _Row:
         if facts.note:
             self._whole["note"] = cell_len(facts.note[0])
         self._tags = [tag for tag, _ in tag_parts(facts.tags, ascii_only=ascii_only)]
+        self._before_note = self._room_before_note()
         self._columns: dict[str, int] = {}
         self._choose()
         self._widen()
+
+    def _room_before_note(self) -> int:
+        """Return how many cells the title has so that the note begins in its place; 0 where it begins after the title:
+        in a narrow row, and where both are whole.
+        """
+        places, note = _places(self._room), self._whole.get("note", 0)
+        if not note or not _NARROW <= self._room < _SMALL:
+            return 0
+        before = places["note"] - _GAP
+        marks = sum(cell_len(text) + _GAP for text, _ in self._facts.marks)
+        is_whole = self._whole["title"] + _GAP + note + marks <= places["agent"] - _GAP
+        return 0 if is_whole and self._whole["title"] > before else before
 
     def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""
@@ -110,7 +125,7 @@ class _Row:
         note = whole.get("note", 0)
         note = note if note <= _SHORT_NOTE else LEAST_NOTE
         beside = _GAP + note if note else 0
-        most = TITLE - late if note else max(_ALONE, room * 3 // 4)
+        most = min(TITLE - late, self._before_note or TITLE) if note else max(_ALONE, room * 3 // 4)
         title = max(1, min(whole["title"], most, room - beside - late))
         left = room - title - beside - late
         if facts.is_reason:
@@ -138,7 +153,7 @@ class _Row:
         note = min(self._whole.get("note", 0), self._room if self._facts.is_reason else _NOTE)
         if self._room >= _SMALL:
             note = min(note, self._before_marks())
-        free = self._free_after(self._whole["title"], note)
+        free = self._free_after(max(self._before_note, self._whole["title"]), note)
         whole = sum(cell_len(tag) + 1 for tag in self._tags) - 1
         return min(free, whole) if free >= min(cell_len(self._tags[0]), _SHORT_TAG) else 0
 
@@ -182,12 +197,13 @@ class _Row:
 
     def _widen(self) -> None:
         """Share out what is left: first to what is cut most."""
-        self._widen_to("title", self._whole["title"])
+        self._widen_to("title", min(self._whole["title"], self._before_note or self._room))
         note = self._whole.get("note", 0)
-        in_place = max(_WORDS, self._free_after(self._columns["title"]))
+        least = LEAST_NOTE if self._before_note else _WORDS
+        in_place = max(least, self._free_after(max(self._before_note, self._columns["title"])))
         if self._facts.is_reason:
             # What comes after it stays in its place; in a wide row, it begins in its own.
-            place = _places(self._room)["note"] - _GAP if self._room >= _SMALL else 0
+            place = _places(self._room)["note"] - _GAP if self._room >= _SMALL else self._before_note
             begins = max(self._columns["title"], place)
             in_place = max(self._columns.get("note", 0), self._free_after(begins))
         if self._room >= _SMALL and any(name.startswith(("mark", "tags")) for name in self._columns):
