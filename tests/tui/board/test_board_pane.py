@@ -157,16 +157,19 @@ async def test_cards_of_one_line_stand_below_each_other_where_not_all_fit_with_t
         assert len(drawing._contents) == len(cards.keys_on_screen), "cards that are not on screen cost nothing"
 
 
-async def test_a_column_without_cards_is_as_wide_as_its_head(plan, make_app):
-    others = [plan[number] for number in (1, 2, 3, 4, 5, 7, 9)]
-    by_agent(plan, "human", *(DeleteTask(uid) for uid in others))
+@pytest.mark.parametrize("size", SIZES[:2])
+async def test_a_card_that_moves_changes_the_width_of_no_column(plan, make_app, size):
     app = make_app(plan.path, pane="board")
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        pending, *empty = board_of(app).columns
-        heads = ("◐ In progress 0", "? Needs you 0", "✓ Done 0", "✗ Failed 0")
-        assert [column.size.width for column in empty] == [len(f" {head} ") for head in heads]
-        assert pending.size.width == 120 - 4 - sum(column.size.width for column in empty)
+
+        def widths() -> list[int]:
+            return [column.size.width for column in board_of(app).columns]
+
+        before = widths()
+        by_agent(plan, "human", *(EditTask(uid, {"status": "done"}) for uid in plan.uids))
+        await until(pilot, lambda: board_of(app).columns[0].cards.keys_on_screen == [])
+        assert widths() == before
 
 
 async def test_the_scroll_mark_of_a_column_says_on_which_side_more_cards_are(plan, make_app):
@@ -566,7 +569,7 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
     ("size", "head", "filtered", "done"),
     [
         ((120, 40), "? Needs you 2  ✗ 1", "? Needs you 0  ✗ 1", "✓ Done 2"),
-        ((80, 24), " Active  ✗ 1  ? 2 ", " Active  ✗ 1 ", " Closed  ✗ 1  ○ 2  – 1"),
+        ((80, 24), " Active  ✗ 1  ? 2 ", " Active  ✗ 1 ", " Closed  ✗ 1  ✓ 2  – 1"),
         ((40, 12), "? 2 ✗ 1", "? 0 ✗ 1", "✓ 2"),
     ],
 )
@@ -596,6 +599,9 @@ async def test_a_card_whose_agent_is_gone_stands_under_needs_you_until_the_agent
         if size[0] >= 100:
             assert "Ship auth flow" in columns(app)["Needs you"]
             assert "claude-1 gone now" in shown(app)
+            drawn = next(row for row in board_of(app).columns[2].cards._painter._drawn if row.key == plan[5])
+            gone = " ".join(text for line in drawn.lines for text, _ in line)
+            assert gone.count("claude-1") == gone.count("now") == 1, "who and since when are said once"
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: not app.state.left)

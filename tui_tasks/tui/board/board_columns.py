@@ -41,12 +41,7 @@ class ColumnSpec:
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What has a number of its own in the head, each with the state whose glyph it has."""
     share: int = 10
-    """How wide it is, in proportion to the others with cards."""
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """What its cards are counted as."""
-        return (*self.parts, *((FAILED_OTHERWISE,) if NEEDS_YOU in self.parts else ()))
+    """How wide it is, in proportion to the others, whether it has cards or not: a card that moves changes no width."""
 
     @property
     def is_mixed(self) -> bool:

@@ -287,10 +287,6 @@ class BoardPane(TaskPane):
         if self.only and not self.row_list.rows_held:
             # Whether anything matches follows from the other columns, too.
             self.row_list.redraw()
-        if not self.only:
-            are_empty = [self._counts.text(column.spec.counted) == "0" for column in self.columns]
-            for column, is_empty in zip(self.columns, are_empty, strict=True):
-                column.set_width(is_empty=is_empty and not all(are_empty) and self.specs is not NARROW)
         for column in self.columns:
             column.head.redraw()
         self._tabs.show([(spec.state, self._number(spec)) for spec in self.specs], self.at)

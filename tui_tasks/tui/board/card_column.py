@@ -16,7 +16,7 @@ from textual.message import Message
 from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import Card
-from tui_tasks.text.glyphs import PROOF_LOOKS, look, sign
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.board.board_columns import WIDE, CardsOfColumn, ColumnSpec
@@ -25,7 +25,6 @@ from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.task_text import EmptiedNote
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout
 
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 _LEAST: Final = 2
 # How often at most the cards on screen are chosen anew, until those chosen fit.
 _FITTINGS: Final = 8
-# In the order in which a head has them.
-_PROOFS: Final = ("passed", "unproven", "stale", "running", "failed")
 
 
 class CardDrawing(RowDrawing[Card]):
@@ -212,11 +209,6 @@ class CardRows(VirtualList[Card]):
         """Whether this column has the cursor."""
         return self._card_drawing.is_current
 
-    def all_cards(self, part: str, number: str) -> Sequence[Card] | None:
-        """Return all cards of a part, of which there are `number`; None in a long column, which holds some of them."""
-        cards = [card for card in self.rows_held if card.part == part]
-        return cards if str(len(cards)) == number else None
-
     def set_spec(self, spec: ColumnSpec) -> None:
         """Show cards in the way of a column."""
         self._card_drawing.spec = spec
@@ -289,7 +281,7 @@ class CardRows(VirtualList[Card]):
 
 
 class ColumnHead(FrameLine):
-    """` ◐ In progress 1`, ` ✓ Done 2  1 skipped`; with cards of several states ` Closed  ✗ 1  ✓ 2  ○ 1  – 1`."""
+    """` ◐ In progress 1`, ` ✓ Done 2  1 skipped`; with cards of several states ` Closed  ✗ 1  ✓ 3  – 1`."""
 
     class Clicked(Message):
         """The head was clicked: the focus is to go to the cards."""
@@ -317,10 +309,7 @@ class ColumnHead(FrameLine):
         in_words: list[Part] = []
         for other, members in spec.apart:
             number = self._count(members)
-            proofs = self._proofs(number) if other == "done" and not spec.state else ()
-            counts += proofs
-            in_words += proofs
-            if number != "0" and not proofs:
+            if number != "0":
                 there = [member for member in members if self._count((member,)) != "0"]
                 shown = look(there[0] if len(members) > len(there) == 1 else other)
                 counts.append((f"  {shown.mark(ascii_only=ascii_only)} {number}", shown.color))
@@ -341,18 +330,6 @@ class ColumnHead(FrameLine):
             if left >= 0:
                 parts.append((text, color))
         return parts
-
-    @property
-    def needs(self) -> int:
-        """How many cells it needs, with an empty one after it."""
-        return sum(cell_len(text) for text, _ in self._parts_of_spec(self.app.size.width)) + 1
-
-    def _proofs(self, number: str) -> list[Part]:
-        """Return how many cards that are done each state of their checks has; empty where not all are at hand."""
-        cards = self._cards.all_cards("done", number)
-        proofs = task_text.proofs(self.context, cards) if cards else {}
-        shown = [(PROOF_LOOKS[state], tasks) for state in _PROOFS if (tasks := proofs.get(state))]
-        return [(f"  {each.mark(ascii_only=self.context.ascii_only)} {tasks}", each.color) for each, tasks in shown]
 
     def set_target(self, is_target: bool) -> None:
         """Set whether the dragged card would be dropped on this column."""
@@ -376,7 +353,6 @@ class Column(Vertical, NoRelayout):
 
     def __init__(self, context: Context, count: Callable[[Sequence[str]], str], no_match: Callable[[], str]) -> None:
         super().__init__()
-        self._width = ""
         drawing = CardDrawing(context)
         drawing.no_match = no_match
         self.cards = CardRows(context, drawing)
@@ -394,15 +370,9 @@ class Column(Vertical, NoRelayout):
 
     def show(self, spec: ColumnSpec, source: CardsOfColumn) -> None:
         """Show other cards, or in another way."""
+        self.styles.width = f"{spec.share}fr"
         self.cards.set_spec(spec)
         self.cards.show(source)
-
-    def set_width(self, *, is_empty: bool) -> None:
-        """Set the width: with cards, its share of what remains; without, that of its head."""
-        wanted = str(self.head.needs) if is_empty else f"{self.spec.share}fr"
-        if wanted != self._width:
-            self._width = wanted
-            self.styles.width = wanted
 
     def refilter(self, source: CardsOfColumn) -> None:
         """Show more or fewer of the same cards; marks stay."""

@@ -67,7 +67,7 @@ class CardContent:
 def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     """Return the content of a card now; `has_mark`: including the glyph of its status."""
     now, ascii_only = context.clock.now(), context.ascii_only
-    state = look(card.part)
+    since, state = aged_from(card), look(card.part)
     mark = (state.mark(ascii_only=ascii_only), state.color)
     who = safe_ends(agent_text.who(card.who), 16)
     timed = [] if card.finished_at else list(field_parts(context, card))
@@ -81,10 +81,10 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         name = unhidden_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
         shown = (mark,) * has_mark
         left = task_text.stands_still(context, card.uid) or "", "$state-overdue"
-        lasts = min([*spans, *_of_standstill(context, card)], default=0)
-        standing = _pending(context, card, who, fields)
-        return CardContent(name, standing, left, shown, note_first=bool(left[0]), lasts=lasts)
-    since, note = aged_from(card), ("", "$muted")
+        lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
+        standing = _pending(context, card, who, fields, age(since, now))
+        return CardContent(name, standing, left, shown, note_first=bool(left[0]), age=age(since, now), lasts=lasts)
+    note, still = ("", "$muted"), task_text.stands_still(context, card.uid)
     failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
     if card.part == "done" and not task_text.is_proven(checked):
         mark = mark[0], "$muted"
@@ -109,12 +109,15 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         else:
             shown_as = look(context.state.status_of(card))
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
-            note = task_text.stands_still(context, card.uid) or "", "$muted"
+            note = still or "", "$muted"
     elif card.part in ("in_progress", "failed"):
-        still = task_text.stands_still(context, card.uid)
         color = "$muted" if card.part == "failed" else ""
         note = (still, color or "$state-overdue") if still else (last_word(context, card, card.part), color)
-    parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
+    aged = age(since, now)
+    if note[0] == still:
+        # The note names the agent, and since when it is gone.
+        who, aged = "", "" if context.state.without_agent(card.uid) else aged
+    parts = (*[checked] * (checked is not None), (who, "$muted"), (aged, "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
     first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stuck
@@ -123,9 +126,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     options = ask_options(asked, asked.options, ascii_only=ascii_only) if asked is not None and is_question else ()
     choice = safe_line(f"{' or '.join(options)}?", _NOTE, ascii_only=ascii_only) if options else ""
     marks, is_quiet = (mark,) * has_mark, card.part in _QUIET
-    return CardContent(
-        card.name, standing, note, marks, is_quiet, first, is_question, choice, age=age(since, now), lasts=lasts
-    )
+    return CardContent(card.name, standing, note, marks, is_quiet, first, is_question, choice, age=aged, lasts=lasts)
 
 
 def _of_standstill(context: Context, card: Card) -> list[int]:
@@ -134,9 +135,9 @@ def _of_standstill(context: Context, card: Card) -> list[int]:
     return [] if lasts is None else [lasts]
 
 
-def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
-    """Return what blocks a pending task, that it is next, what its checks say, how urgent it is, when it is due, and
-    whose it is.
+def _pending(context: Context, card: Card, who: str, fields: Sequence[Part], since: str) -> tuple[Part, ...]:
+    """Return what blocks a pending task, that it is next, what its checks say, how urgent it is, when it is due, whose
+    it is, and beside any of these its age.
     """
     parts: list[Part] = []
     task = context.state.next_task
@@ -153,7 +154,7 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
     parts += fields
     if who:
         parts.append((who, "$muted"))
-    return tuple(parts)
+    return (*parts, (since, "$muted")) if parts else ()
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:

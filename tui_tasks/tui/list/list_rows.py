@@ -259,7 +259,10 @@ class ListLines:
         return [*words, (" ", ""), *self._bar(home, counts, left)] if left >= _LEAST_BAR else words
 
     def _bar(self, home: TaskList, counts: Mapping[str, int], cells: int) -> Sequence[Part]:
-        """Return a bar: full for what is done, then dropped and failed tasks in their colours, and those still open."""
+        """Return a bar: full for what is done, then dropped and failed tasks, and those still open.
+
+        Only failed tasks have a colour: a green one would call work proven that was reported done.
+        """
         numbers = {
             "done": counts["done"],
             "skipped": counts["skipped"] + counts["cancelled"],
@@ -268,7 +271,7 @@ class ListLines:
         *closed, left = shares((*numbers.values(), max(0, home.total - sum(numbers.values()))), cells)
         full, rest = BAR[self._context.ascii_only]
         bars = [
-            ((full if state == "done" else rest) * length, LOOKS[state].color)
+            ((full if state == "done" else rest) * length, LOOKS[state].color if state == "failed" else "$muted")
             for state, length in zip(numbers, closed, strict=True)
         ]
         return [*bars, (rest * left, "$rule")]

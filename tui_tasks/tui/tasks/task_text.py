@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
@@ -53,17 +52,6 @@ def note(context: Context, task: Any) -> Part | None:
         return None
     failed = [check.name for check in checks if check.state == "failed"]
     return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
-
-
-def proofs(context: Context, tasks: Sequence[TaskLine]) -> Counter[str]:
-    """Return how many of tasks of one list each state of `PROOF_LOOKS` has; one without checks counts as passed."""
-    home = context.state.lists.get(tasks[0].list_id) if tasks else None
-    known = check_queries.definitions(context.db)
-    if home is None or not (known or any(task.checks for task in tasks)):
-        return Counter(passed=len(tasks))
-    found = check_queries.of_tasks(context.db, [(task.uid, task.checks) for task in tasks], home, known)
-    states = (verified(check.state for check in found.get(task.uid, ())) for task in tasks)
-    return Counter(state or "passed" for state in states)
 
 
 def is_proven(noted: Part | None) -> bool:
