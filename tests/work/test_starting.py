@@ -80,6 +80,27 @@ def test_an_agent_works_in_a_worktree_of_its_own_and_its_commits_are_ready_for_r
     assert not list((Path(store.path).parent / "work").glob("*.launch"))
 
 
+def test_an_agent_starts_and_goes_on_in_the_folder_of_the_human_below_its_worktree(
+    store, clock, repo, configure, starter, task
+):
+    (repo / "libs" / "pkg").mkdir(parents=True)
+    starter = Starter(store, repo / "libs" / "pkg", clock)
+    configure(f'pwd; echo "$1" | grep "You are in"; {COMMITS}')
+    first = starter.start(task, ROBOT)
+    assert first.notes == (f"It starts in {worktree(store)}: libs/pkg has no committed file",)
+    assert last_lines(store.path, first.work, 9)[0] == str(worktree(store))
+    (repo / "libs" / "pkg" / "a.txt").write_text("one\n")
+    git(repo, "add", "libs")
+    git(repo, "commit", "-qm", "A package")
+    work, notes = starter.start(task, Request(program="robot", race=True))
+    folder = f"{work.worktree}/libs/pkg"
+    for _ in range(2):
+        lines = last_lines(store.path, work, 9)
+        assert lines[0] == folder and f"You are in {folder}, on branch" in lines[1] and notes == ()
+        (Path(store.path).parent / "work" / f"{work.uid}.log").unlink()
+        Starter(store, repo, clock).go_on(work_queries.find(store.db, work.uid))
+
+
 def test_an_agent_that_ends_without_a_change_has_failed_and_gives_the_task_back(store, starter, task):
     work = starter.start(task, ROBOT).work
     assert (work.state, work.message) == ("failed", "robot-1 has ended without a change")

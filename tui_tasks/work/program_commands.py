@@ -247,9 +247,11 @@ MAX_LOG: Final = 30
 MAX_CHARS: Final = 30_000
 
 
-def prompt(db: Database, task: Task, work: Work, words: Sequence[str] = (), *, command: str = "tui-tasks") -> str:
+def prompt(
+    db: Database, task: Task, work: Work, words: Sequence[str] = (), *, folder: str = "", command: str = "tui-tasks"
+) -> str:
     """Return the task with all that is known of it, the human's extra words, and how to report. What they say there is
-    left out of the log: comments are in both.
+    left out of the log: comments are in both. `folder`: where the agent starts, if not in the worktree's own folder.
     """
     home = task_queries.list_by_id(db, task.list_id)
     parts = [f"{session_queries.PROMPT_OF_WORK}{task.number}: {task.name}"]
@@ -268,7 +270,7 @@ def prompt(db: Database, task: Task, work: Work, words: Sequence[str] = (), *, c
         parts.append("Checks that must pass: " + ", ".join(check.name for check in checks))
     if (owner := work_queries.owner(db, work)) is not None:
         parts.append(f"{owner.agent} has this worktree too: change files only if you are asked to.")
-    parts.append(_how_to_report(task, work, command))
+    parts.append(_how_to_report(task, work, folder or work.worktree, command))
     text = "\n\n".join(parts)
     return safe_text(text, MAX_CHARS)
 
@@ -281,8 +283,8 @@ def _answers(db: Database, task_uid: str) -> list[tuple[str, str]]:
     return [(question, answer) for question, answer in rows.fetchall()]
 
 
-def _how_to_report(task: Task, work: Work, command: str) -> str:
-    where = f"You are in {work.worktree}" + (f", on branch {work.branch}." if work.branch else ".")
+def _how_to_report(task: Task, work: Work, folder: str, command: str) -> str:
+    where = f"You are in {folder}" + (f", on branch {work.branch}." if work.branch else ".")
     commit = " Commit your work there; a person reviews and merges it." if work.makes_worktree else ""
     if commit and work.program == "codex":
         # Its sandbox keeps git's folder read-only, as hooks and settings there would run outside of the sandbox.

@@ -146,7 +146,8 @@ class Starter:
         if request.beside:
             request = msgspec.structs.replace(request, share=True, race=True)
         has_terminal = settings_.terminal == "tmux" and is_there()
-        work = self._begin(task, program, repository.root, place, request, has_terminal=has_terminal)
+        folder = _below(place.path, self._folder, repository.root)
+        work = self._begin(task, program, repository.root, place, folder, request, has_terminal=has_terminal)
         try:
             if place.is_new:
                 agent_worktrees.make(repository, place, settings_, self._show)
@@ -161,7 +162,7 @@ class Starter:
             raise Conflict(message) from error
         return Started(
             work_queries.find(self._store.db, work.uid),
-            tuple(_notes(repository, place, settings_, program, self._data)),
+            tuple(_notes(repository, place, folder, settings_, program, self._data)),
         )
 
     def check_go_on(self, work: Work) -> None:
@@ -252,7 +253,7 @@ class Starter:
             )
 
     def _begin(
-        self, task: Task, program: str, root: Path, place: Place, request: Request, *, has_terminal: bool
+        self, task: Task, program: str, root: Path, place: Place, folder: Path, request: Request, *, has_terminal: bool
     ) -> Work:
         """Write what is about to be made."""
         operation = StartWork(
@@ -268,6 +269,7 @@ class Starter:
             is_shared=request.share,
             is_race=request.race,
             project=_project(root),
+            folder=str(folder),
             limits=request.limits,
         )
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
@@ -283,7 +285,8 @@ class Starter:
         folder = self._data / "work"
         make_folder(str(folder))
         starter = " ".join(installation.starter())
-        whole = prompt(self._store.db, task, work, words, command=starter)
+        cwd = _start_folder(self._store.db, work)
+        whole = prompt(self._store.db, task, work, words, folder=cwd, command=starter)
         text = "\n\n".join(words) if resumes is not None else whole
         database = str(Path(self._store.path).resolve())
         address = self._store.db.address if self._store.db.machine else database
@@ -293,16 +296,28 @@ class Starter:
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
         prompt_to_record = "" if command.has_hooks else text
         path = folder / f"{work.uid}.launch"
-        LaunchFile(database, work.uid, command.argv, work.worktree, environment, prompt_to_record).write(path)
+        LaunchFile(database, work.uid, command.argv, cwd, environment, prompt_to_record).write(path)
         argv = [sys.executable, "-P", "-m", processes.LAUNCHER, str(path)]
         try:
             if work.terminal is not None:
-                Terminals(database).start(work.terminal, argv, Path(work.worktree))
+                Terminals(database).start(work.terminal, argv, Path(cwd))
             else:
-                _start_headless(argv, folder / f"{work.uid}.log", work.worktree, self._environ)
+                _start_headless(argv, folder / f"{work.uid}.log", cwd, self._environ)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+
+
+def _below(place: Path, folder: Path, root: Path) -> Path:
+    """Return the folder of a place of work that a folder is of the checkout: the same one below it."""
+    return place / os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+
+
+def _start_folder(db: Database, work: Work) -> str:
+    """Return the folder in which the agent of a work starts: the one with which it began, if the worktree has it."""
+    folder, worktree = session_queries.first_folder(db, work.agent) or work.worktree, os.path.realpath(work.worktree)
+    is_there = Path(folder).is_dir() and f"{os.path.realpath(folder)}/".startswith(f"{worktree}/")
+    return folder if is_there else work.worktree
 
 
 def _count_places(works: Sequence[Work]) -> int:
@@ -339,7 +354,7 @@ def _project(root: Path) -> str | None:
 
 
 def _notes(
-    repository: agent_worktrees.Repository, place: Place, found: WorkSettings, program: str, data: Path
+    repository: agent_worktrees.Repository, place: Place, folder: Path, found: WorkSettings, program: str, data: Path
 ) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
@@ -347,6 +362,8 @@ def _notes(
         notes.append(f"To merge it later: {repository.why_no_identity}")
     if found.terminal == "tmux" and not is_there():
         notes.append(f"Without a terminal: {agent_terminals.why_not()}")
+    if not folder.is_dir():
+        notes.append(f"It starts in {place.path}: {folder.relative_to(place.path)} has no committed file")
     if place.is_new and repository.has_changes:
         notes.append(f"The uncommitted changes of {repository.root} are not in the worktree")
     if place.is_new and repository.has_submodules:

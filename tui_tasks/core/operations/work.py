@@ -31,6 +31,7 @@ class StartWork(Operation, frozen=True):
         is_shared: whether another agent may be at work in the same folder.
         is_race: whether another agent may be at work on the same task.
         project: the project of the repository.
+        folder: the folder in which the agent starts, in the worktree; empty: the worktree itself.
         limits: limits of this work by name, which take the place of those of the settings.
     """
 
@@ -46,6 +47,7 @@ class StartWork(Operation, frozen=True):
     is_shared: bool = False
     is_race: bool = False
     project: str | None = None
+    folder: str = ""
     limits: dict[str, float] = msgspec.field(default_factory=dict)
 
 

@@ -159,7 +159,7 @@ def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
         f"{session_queries.PLACEHOLDER}{uid}",
         at=tx.now,
         process=Process().on(tx.db.machine),
-        cwd=op.worktree,
+        cwd=op.folder or op.worktree,
         project=op.project,
     )
     with tx.speaking_as(agent):

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.operations.sessions import Process
@@ -297,6 +298,13 @@ def activity(db: Database, agent: str) -> SessionActivity | None:
     """Return what a session is doing, or None."""
     row = db.one(_ACTIVITY, uid=agent)
     return _read_activity(row) if row else None
+
+
+def first_folder(db: Database, agent: str) -> str | None:
+    """Return the folder with which the session of an agent began; None: the journal does not go back to that."""
+    seq = db.scalar("SELECT min(seq) FROM journal WHERE actor = ? AND kind = 'session.started'", (agent,))
+    folder: str | None = (journal.entry(db, seq).new or {}).get("cwd") if seq is not None else None
+    return folder
 
 
 def turns(db: Database, agent: str) -> int:
