@@ -117,7 +117,7 @@ def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
         "head": review.head,
         "tree": review.tree,
         "files": [one.to_json() for one in review.files],
-        "commits": [one._asdict() for one in review.commits],
+        "commits": [{name: getattr(one, name) for name in ("id", "author", "at", "title")} for one in review.commits],
         "conflicts": review.conflicts,
         "notes": review.notes,
         "checks": [one.to_json() for one in checks],

@@ -57,6 +57,14 @@ class WorkFacts(msgspec.Struct, frozen=True):
         return self.review is not None and self.work.is_on_base and self.review.base == self.work.base
 
     @property
+    def is_same(self) -> bool:
+        """Whether the work waits for review as it was when the human sent it back."""
+        review, sent = self.review, self.sent
+        if review is None or sent is None or review.is_dirty or self.work.state not in ("ready", "conflict"):
+            return False
+        return all((commit.made_at + 1) * SECOND <= sent[1] for commit in review.commits)
+
+    @property
     def is_merge(self) -> bool:
         """Whether accepting the work merges something."""
         return not self.is_on_base and not (self.review is not None and self.review.adds_nothing)
@@ -116,7 +124,8 @@ def _sent(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         return []
     text, at = facts.sent
     said = quoted(comments_in(text)[:_OUTPUT_CHARS], room, ascii_only=context.ascii_only)
-    return [[(f" You sent back {ago(at, context.clock.now())}", "bold")], *said]
+    same: Drawn = [("; nothing has changed since", "$state-overdue")] if facts.is_same else []
+    return [[(f" You sent back {ago(at, context.clock.now())}", "bold"), *same], *said]
 
 
 _WHOLE: Final = "The work as a whole"
@@ -180,6 +189,7 @@ def summary_word(facts: WorkFacts) -> str:
     wrong = [
         *([count(len(review.conflicts), "conflict")] if review.conflicts else []),
         *([f"{len(review.uncommitted)} not committed"] if review.is_dirty else []),
+        *(["as you sent it back"] if facts.is_same else []),
         *([f"all in {safe_line(review.base, 24)} already"] if review.adds_nothing else []),
     ]
     return ", ".join((f"{count(len(review.files), 'file')} {lines}", *wrong))
