@@ -14,7 +14,7 @@ from tui_tasks.core.maintenance import backup, compaction_steps, journal_finding
 from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import SetAuto, StartWork
-from tui_tasks.core.read import auto_queries, check_queries, work_queries
+from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
@@ -185,7 +185,7 @@ def held(db):
     (definition,) = check_queries.definitions(db)
     (run,) = check_queries.runs_in(db, "passed")
     (work,) = work_queries.everything(db)
-    (auto,) = auto_queries.all_autos(db)
+    (auto,) = work_queries.all_autos(db)
     settings = recorded(db)
     return definition, check_queries.state_of(definition, run), settings.source, run.machine, work.machine, auto.machine
 

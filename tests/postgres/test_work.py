@@ -18,7 +18,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import BeginMerge, RunWork, SetAuto, SetWork, StartWork
-from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -90,7 +90,7 @@ def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(mac
     work_outcomes.look(here, clock.now())
     work = seen(there, work)
     assert work.state == "ready"
-    assert work_counts.counts_text(there.db, work.uid) == work_counts.counts_text(here.db, work.uid) != ""
+    assert work_text.counts_text(there.db, work.uid) == work_text.counts_text(here.db, work.uid) != ""
     acceptance = Acceptance(there, clock.now)
     host = heartbeats.machine_name(there.db, here.db.machine)
     named = f"the work of {work.agent} is on {host}: .*fetch its branch {work.branch}"

@@ -16,7 +16,7 @@ from tests.work.conftest import git
 from tui_tasks.core.errors import Forbidden, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
-from tui_tasks.core.read import auto_queries, work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -74,7 +74,7 @@ def test_an_agent_works_in_a_worktree_of_its_own_and_its_commits_are_ready_for_r
     prompt = (worktree(store).parent / "prompt").read_text()
     for text in ("Rotate API keys!", "All of them.", "bob: half done", "Mind the tests.", "as robot-1", f"uid={task}"):
         assert text in prompt
-    counts = work_counts.counts(store.db, started.work.uid)
+    counts = work_text.counts(store.db, started.work.uid)
     assert (counts.ahead, counts.behind, counts.files, counts.insertions, counts.dirty) == (1, 0, 1, 1, False)
     assert git(repo, "status", "--porcelain") == ""
     assert not list((Path(store.path).parent / "work").glob("*.launch"))
@@ -362,7 +362,7 @@ def test_in_the_checkout_itself_nothing_is_made(store, repo, configure, starter,
     work = starter.start(task, Request(program="robot", here=True)).work
     assert (work.worktree, work.branch, work.makes_worktree) == (str(repo), "main", False)
     assert (repo / "c.txt").exists()
-    assert work_counts.counts_text(store.db, work.uid) == "nothing committed yet"
+    assert work_text.counts_text(store.db, work.uid) == "nothing committed yet"
 
 
 def test_work_whose_base_branch_is_gone_is_counted_from_where_it_began(
@@ -480,7 +480,7 @@ def look(store: Store, clock, times: int = 1) -> list[str]:
 
 
 def is_on(store: Store, home: str) -> tuple[bool, str | None]:
-    found = auto_queries.find_auto(store.db, home)
+    found = work_queries.find_auto(store.db, home)
     return found.is_on, found.message
 
 
@@ -522,7 +522,7 @@ def test_the_settings_limit_all_agents_together(store, clock, configure, add, sw
         add(name)
     switch_on(at_once=2)
     assert look(store, clock, 2) == ["One"]
-    assert auto_queries.switched_on_autos(store.db)
+    assert work_queries.switched_on_autos(store.db)
 
 
 def test_after_so_many_failures_in_a_row_it_stops_and_says_so(store, clock, configure, home, add, switch_on):
@@ -569,7 +569,7 @@ def test_a_second_screen_leaves_it_to_the_first_and_takes_over_when_that_is_gone
         assert look(store, clock) == []
     switch_on(host=GONE)
     assert look(store, clock) == ["One"]
-    assert auto_queries.find_auto(store.db, home).host == auto_lists.this_host()
+    assert work_queries.find_auto(store.db, home).host == auto_lists.this_host()
 
 
 def test_agents_cannot_turn_it_on_or_off(store, clock, home, repo, switch_on):

@@ -27,7 +27,7 @@ from tui_tasks.core.operations.work import (
     RunWork,
     StartWork,
 )
-from tui_tasks.core.read import ask_queries, work_counts, work_queries
+from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
@@ -104,7 +104,7 @@ def test_work_that_came_to_conflict_with_its_base_says_so_in_the_files_until_it_
 
     def obstacle() -> str:
         work_outcomes.look(store, clock.forward(1))
-        return work_counts.obstacle(store.db, work_queries.find(store.db, work.uid))
+        return work_text.obstacle(store.db, work_queries.find(store.db, work.uid))
 
     assert obstacle() == ""
     (repo / "a.txt").write_text("theirs\n")
@@ -130,8 +130,8 @@ def test_a_limit_stands_in_no_way_of_a_review_and_a_conflict_is_no_limit_of_its_
     ready = RunWork(work.uid), ReportWork(task, "Done"), CountWork(work.uid, {"near": near})
     store.commit(*ready, actor="human", now=clock())
     found = work_queries.find(store.db, work.uid)
-    assert work_queries.near_limits(store.db).get(found.agent) == limit
-    assert work_counts.obstacle(store.db, found) == obstacle
+    assert work_text.near_limits(store.db).get(found.agent) == limit
+    assert work_text.obstacle(store.db, found) == obstacle
 
 
 def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_cannot_try_conflicts_in_nothing(

@@ -142,9 +142,9 @@ class Call(msgspec.Struct):
         """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
         if self.reading is None:
-            from tui_tasks.core.read import check_queries, work_queries  # for a request that has waited
+            from tui_tasks.core.read import check_queries, work_text  # for a request that has waited
 
-            works = work_queries.json_of_task(self.db, task.uid)
+            works = work_text.json_of_task(self.db, task.uid)
             checks = check_queries.of_task(self.db, task, home, check_queries.definitions(self.db))
         else:
             cache = self.reading.state_cache

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from tui_tasks.channel.session import Session
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired, NotFound, Refusal
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import ask_queries, work_text
 from tui_tasks.core.read.tasks import task_queries, task_summary
 from tui_tasks.core.snapshots import Entry, TaskList, full_task, iso
 from tui_tasks.core.store import Store
@@ -100,7 +100,7 @@ def _read(session: Session, uri: str) -> dict[str, Any]:
     home = task_queries.list_by_id(session.store.db, task.list_id) if task is not None else None
     if task is None or home is None or (session.identity.list_only and home.handle != session.identity.list):
         raise NotFound("resource", uri)
-    return full_task(task, home.handle, (), work_queries.json_of_task(session.store.db, task.uid))
+    return full_task(task, home.handle, (), work_text.json_of_task(session.store.db, task.uid))
 
 
 def _list(session: Session, home: TaskList) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
@@ -148,7 +148,7 @@ def _look_at_work(store: Store, clock: Clock) -> None:
 
 
 def _switch_off_old(store: Store, clock: Clock) -> None:
-    if auto_queries.switched_on_autos(store.db):
+    if work_queries.switched_on_autos(store.db):
         from tui_tasks.work import auto_lists
 
         auto_lists.switch_off_old(store, clock())
@@ -156,7 +156,7 @@ def _switch_off_old(store: Store, clock: Clock) -> None:
 
 def _start_tasks(store: Store, clock: Clock) -> None:
     """Start tasks of lists that work themselves off. A start takes as long as the human's setup command."""
-    if auto_queries.switched_on_autos(store.db):
+    if work_queries.switched_on_autos(store.db):
         from tui_tasks.work import auto_lists
 
         auto_lists.start_ready_tasks(store, clock)

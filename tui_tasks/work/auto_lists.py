@@ -10,7 +10,7 @@ from typing import Any, Final
 from tui_tasks.core.agent_snapshots import Auto
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.work import HostAuto, StopAuto
-from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
@@ -56,10 +56,10 @@ def switch_off_old(store: Store, now: int) -> None:
     Raises:
         StorageFailed: the database cannot be read or written.
     """
-    for auto in auto_queries.switched_on_autos(store.db):
+    for auto in work_queries.switched_on_autos(store.db):
         if auto.stays or _is_alive(auto.host):
             continue
-        at = None if auto.host else auto_queries.auto_set_at(store.db, auto)
+        at = None if auto.host else work_queries.auto_set_at(store.db, auto)
         if at is None or now - at > _WAITS_FOR_HOST:
             store.commit(StopAuto(auto.uid, OPENED_ANEW), actor=SYSTEM, now=now)
 
@@ -70,7 +70,7 @@ def start_ready_tasks(store: Store, clock: Callable[[], int]) -> None:
     Raises:
         StorageFailed: the database cannot be read or written.
     """
-    for auto in auto_queries.switched_on_autos(store.db):
+    for auto in work_queries.switched_on_autos(store.db):
         if not _is_alive(auto.host):
             auto = store.commit(HostAuto(auto.uid, this_host()), actor=SYSTEM, now=clock())[0]
         if auto.host == this_host():
@@ -78,19 +78,19 @@ def start_ready_tasks(store: Store, clock: Callable[[], int]) -> None:
 
 
 def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
-    if auto_queries.failed_in_a_row(store.db, auto) >= auto.failures:
+    if work_queries.auto_failed_in_a_row(store.db, auto) >= auto.failures:
         message = f"{auto.failures} agents in a row have failed" if auto.failures > 1 else "an agent has failed"
         store.commit(StopAuto(auto.uid, message), actor=SYSTEM, now=clock())
         return
-    has_place = auto_queries.busy(store.db, auto) < auto.at_once
+    has_place = work_queries.auto_busy(store.db, auto) < auto.at_once
     if not has_place or work_queries.count_busy(store.db) >= settings().max_agents:
         return
-    uid = auto_queries.next_task(store.db, auto)
+    uid = work_queries.next_auto_task(store.db, auto)
     if uid is None:
         return
     try:
         Starter(store, Path(auto.folder), clock).start(uid, Request(program=auto.program))
     except Refusal as refused:
-        if auto_queries.next_task(store.db, auto) == uid:
+        if work_queries.next_auto_task(store.db, auto) == uid:
             # It was refused before anything began, and would be again.
             store.commit(StopAuto(auto.uid, refused.message), actor=SYSTEM, now=clock())

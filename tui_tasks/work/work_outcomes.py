@@ -17,7 +17,7 @@ from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, LimitWork, WorkReady
-from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession, Seen
 from tui_tasks.core.rules import limit_rules
@@ -113,7 +113,7 @@ def _conflicts(work: Work, head: str) -> str | None:
     # An agent names files: a line break in a name would begin a line of its own.
     named = ", ".join(safe_ends(path.replace("\n", "␤"), _MAX_PATH) for path in files[:_MAX_FILES])
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
-    return f"{work_counts.CONFLICTS}{work.base}: {named}{more}" if files else None
+    return f"{work_text.CONFLICTS}{work.base}: {named}{more}" if files else None
 
 
 @lru_cache(64)
@@ -158,7 +158,7 @@ def look_at(
             operations.append(stop)
     elif work.state == "ready" and counts["ahead"] and counts["behind"]:
         counts["near"] = _conflicts(work, counts["head"])
-    known = work_counts.counts(store.db, work.uid)
+    known = work_text.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
     if work.state == "working" and limit_rules.of(work).ask is None and comments.wake(store, work, now):
@@ -197,7 +197,7 @@ def _after_turn(
         return None  # the human says whether it goes on
     if session.state == session_queries.GONE:
         commented = work_queries.commented_at(store.db, work)
-        is_recent = commented is not None and now - commented[1] < work_queries.START_TAKES
+        is_recent = commented is not None and now - commented[1] < work_text.START_TAKES
         if is_recent and not work_queries.has_ended_turn(store.db, work):
             return None  # it is being started again
         if has_changes:

@@ -31,7 +31,7 @@ from tui_tasks.core.operations.tasks import (
     LogTask,
 )
 from tui_tasks.core.operations.work import BeginMerge, FailWork, MergeWork, RunWork, StartWork, WorkReady
-from tui_tasks.core.read import job_lines, job_queries, statistics, work_queries
+from tui_tasks.core.read import job_lines, job_queries, statistics, work_text
 from tui_tasks.core.read.digest import Digest, digest, needs_you
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
@@ -238,14 +238,14 @@ def test_no_other_agent_puts_a_failed_work_out_of_sight_until_the_human_has_deal
 ) -> None:
     day = Day(store, clock)
     uid = day.crash("Fix flaky test")
-    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed"]
+    assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed"]
     day.commit("bob", operation(uid))
-    assert [one.text for one in work_queries.failed(store.db)] == [f"robot-1 was killed; {words}"]
+    assert [one.text for one in work_text.failed(store.db)] == [f"robot-1 was killed; {words}"]
     assert [line.text for line in day.digest().groups["failed"]] == [f"robot-1 was killed; {words}"]
     if "deleted" in words:
         day.commit("human", TakeBack((journal.newest(store.db),)))
     day.commit("human", EditTask(uid, {"status": "cancelled"}))
-    assert work_queries.failed(store.db) == []
+    assert work_text.failed(store.db) == []
     assert "failed" not in day.digest().groups
 
 
@@ -255,11 +255,11 @@ def test_a_task_that_another_agent_failed_after_the_one_that_was_started_on_it_h
     day = Day(store, clock)
     uid = day.crash("Fix flaky test")
     day.commit("bob", EditTask(uid, {"status": "failed"}), LogTask(uid, "host unreachable"))
-    assert work_queries.failed(store.db) == [], "the task itself is what has failed"
+    assert work_text.failed(store.db) == [], "the task itself is what has failed"
     (line,) = day.digest().groups["failed"]
     assert (line.who, line.text) == ("bob", "failed: host unreachable (failed 2 times)")
     day.commit("bob", EditTask(uid, {"status": "pending"}))
-    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed"]
+    assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed"]
 
 
 def test_what_the_human_has_hidden_or_put_away_does_not_count_in_a_digest_until_it_fails_again(
@@ -310,7 +310,7 @@ def test_the_last_status_of_an_agent_that_failed_is_its_own_word(store: Store, c
     (work,) = day.commit("human", StartWork(uid, "robot", "/repo", "/trees/1", branch="task/1", base="main"))
     day.commit(work.agent, EditTask(uid, {"status": "failed"}))
     day.commit("system", FailWork(work.uid, "robot-1 was killed"))
-    assert work_queries.failed(store.db) == []
+    assert work_text.failed(store.db) == []
     assert day.group_of(uid) == "failed"
 
 
@@ -318,11 +318,11 @@ def test_nobody_ends_the_failure_of_an_agent_by_its_name(store: Store, clock: Cl
     day = Day(store, clock)
     uid = day.crash("Fix flaky test")
     day.commit("robot-1", ClaimTask("robot-1", MINUTE, uid))
-    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; claimed by robot-1"]
+    assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed; claimed by robot-1"]
     day.commit("robot-1", EditTask(uid, {"status": "done"}))
-    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; done by robot-1"]
+    assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed; done by robot-1"]
     day.commit("robot-1", DeleteTask(uid))
-    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed; task deleted by robot-1"]
+    assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed; task deleted by robot-1"]
 
 
 @pytest.mark.parametrize("operation", [DeleteTask, lambda uid: EditTask(uid, {"status": "done"})])
@@ -332,13 +332,13 @@ def test_a_person_deals_with_a_failed_work_in_a_shell_and_an_agent_in_its_shell_
     day = Day(store, clock)
     uid = day.crash("Fix flaky test")
     day.commit("shell", operation(uid))
-    assert len(work_queries.failed(store.db)) == 1
+    assert len(work_text.failed(store.db)) == 1
     day.commit("shell", Undo())
     store.is_person = lambda db: True
     day.commit("shell", operation(uid))
-    assert work_queries.failed(store.db) == []
+    assert work_text.failed(store.db) == []
     day.commit("shell", Undo())
-    assert [one.text for one in work_queries.failed(store.db)] == ["robot-1 was killed"]
+    assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed"]
     assert task_queries.task(store.db, uid).status_by == "system"
 
 

@@ -9,7 +9,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
-from tui_tasks.core.read import auto_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
@@ -561,7 +561,7 @@ async def test_a_list_works_itself_off_until_that_is_turned_off_and_its_head_say
         await press(app, pilot, "s")
         assert said(app) == "Tasks of Plan start only by hand."
         await until(pilot, lambda: "auto 2" not in shown(app))
-        assert auto_queries.auto_of(app.link.db, app.state.current_list.uid).is_on is False
+        assert work_queries.auto_of(app.link.db, app.state.current_list.uid).is_on is False
 
 
 async def test_where_a_list_stops_to_work_itself_off_its_head_and_the_foot_say_why(make_app, plan):

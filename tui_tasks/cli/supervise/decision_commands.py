@@ -22,7 +22,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
-from tui_tasks.core.read import ask_queries, check_queries, work_queries
+from tui_tasks.core.read import ask_queries, check_queries, work_text
 from tui_tasks.core.read.ask_queries import SHORT_ID
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.ask_rules import unseen
@@ -260,7 +260,7 @@ def _decide(name: str, options: argparse.Namespace) -> int:
         (changed,) = person_rights.commit(options, store, _operation(name, task, other, options), what=what)
         home = task_queries.list_by_id(store.db, changed.list_id)
         checks = check_queries.json_of_task(store.db, changed, home)
-        task_json = full_task(changed, home.handle, checks, work_queries.json_of_task(store.db, changed.uid))
+        task_json = full_task(changed, home.handle, checks, work_text.json_of_task(store.db, changed.uid))
     if options.json:
         print_json(task_json)
     else:

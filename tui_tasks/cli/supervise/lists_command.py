@@ -23,7 +23,7 @@ from tui_tasks.core.operations.tasks import (
     SetListReview,
     SetListRule,
 )
-from tui_tasks.core.read import auto_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import name_text, safe_line
@@ -53,7 +53,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     with open_store(options) as store:
         lookup.check_project(options, store.db)
         lists = [home for home in task_queries.lists(store.db, project_of(options)) if options.all or not home.archived]
-        autos = {auto.uid: auto_queries.auto_text(auto) for auto in auto_queries.all_autos(store.db)}
+        autos = {auto.uid: work_queries.auto_text(auto) for auto in work_queries.all_autos(store.db)}
     if options.json:
         print_json({"lists": [to_json(home) for home in lists]}, indent=2)
         return 0
@@ -123,9 +123,9 @@ def _auto(options: argparse.Namespace) -> None:
             what += [f"Its ready tasks are started with {program}, {at_once}, in", *quoted(operation.folder)]
         (changed,) = person_rights.commit(options, store, operation, what=what)
     if options.json:
-        print_json(auto_queries.auto_json(changed))
+        print_json(work_queries.auto_json(changed))
         return
-    print(f"{safe_line(home.name, 60)}: {safe_line(auto_queries.auto_text(changed) or 'auto is off')}")
+    print(f"{safe_line(home.name, 60)}: {safe_line(work_queries.auto_text(changed) or 'auto is off')}")
     if changed.is_on:
         print("An open screen or scheduler starts its ready tasks.", file=sys.stderr)
 

@@ -21,7 +21,7 @@ from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task
@@ -93,7 +93,7 @@ def work_json(store: Store, work: Work) -> dict[str, Any]:
         "number": task.number if task is not None else None,
         "machine": work.machine or None,
     }
-    return {**named, **work.to_json(work_counts.counts_json(store.db, work.uid))}
+    return {**named, **work.to_json(work_text.counts_json(store.db, work.uid))}
 
 
 def refresh(store: Store) -> None:
@@ -205,7 +205,7 @@ def _ls(options: argparse.Namespace) -> None:
         if options.json:
             print_json([work_json(store, work) for work in works], indent=2)
             return
-        failed = {(one.agent, one.task): one.text for one in work_queries.failed(store.db)}
+        failed = {(one.agent, one.task): one.text for one in work_text.failed(store.db)}
         if failed and not everyone:
             works += [one for one in work_queries.everything(store.db) if (one.agent, one.task_uid) in failed]
         for work in works:
@@ -222,7 +222,7 @@ def _line(store: Store, work: Work, why: str | None) -> str:
         title,
         work.state,
         f"{work.agent} on {host}" if host is not None else work.agent,
-        work_counts.counts_text(store.db, work.uid),
+        work_text.counts_text(store.db, work.uid),
         work.branch or work.worktree,
     ]
     if task is not None and work.state in LIVE_WORK and task_queries.status(store.db, task.uid) is None:
@@ -232,7 +232,7 @@ def _line(store: Store, work: Work, why: str | None) -> str:
 
 
 def _limit_or_conflicts(store: Store, work: Work) -> str | None:
-    known = work_counts.counts(store.db, work.uid)
+    known = work_text.counts(store.db, work.uid)
     return (known.limit or known.conflicts) if known is not None else None
 
 
@@ -255,12 +255,12 @@ def _show(options: argparse.Namespace) -> None:
         for name, value in facts.items():
             if value:
                 print(f"{name} {safe_line(value)}")
-        for merged, at in work_queries.merges(store.db, task.uid):
+        for merged, at in work_text.merges(store.db, task.uid):
             print(f"{safe_line(merged)}, {ago(at, clock.now())}")
         near = _limit_or_conflicts(store, work)
         if near is None and work_queries.is_silent(store.db, work, clock.now()):
             near = _SILENT
-        for text in (work_counts.counts_text(store.db, work.uid), near, work.message, work.summary):
+        for text in (work_text.counts_text(store.db, work.uid), near, work.message, work.summary):
             if text:
                 print(safe_line(text))
         if lines:

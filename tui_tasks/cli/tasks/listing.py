@@ -186,12 +186,12 @@ def _of_works(db: Database) -> dict[str, _Why]:
     """Return what is said of the tasks whose work waits for review or has failed, by uid."""
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM work WHERE state IN ('ready', 'conflict', 'failed'))"):
         return {}
-    from tui_tasks.core.read import work_queries  # few databases have work
+    from tui_tasks.core.read import work_queries, work_text  # few databases have work
 
-    failed = {one.task: _Why(safe_ends(one.text, _WHY), look="agent_failed") for one in work_queries.failed(db)}
+    failed = {one.task: _Why(safe_ends(one.text, _WHY), look="agent_failed") for one in work_text.failed(db)}
     races = work_queries.races(db)
     ready = {work.task_uid: f"{agent_names.display_name(work.agent, 16)} to review" for work in work_queries.ready(db)}
-    texts = {uid: work_queries.agents_text(races[uid]) if uid in races else text for uid, text in ready.items()}
+    texts = {uid: work_text.agents_text(races[uid]) if uid in races else text for uid, text in ready.items()}
     return failed | {uid: _Why(safe_ends(text, _WHY), look="reviewable") for uid, text in texts.items()}
 
 
@@ -307,17 +307,17 @@ def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
 
 
 def _works(db: Database, task: Task) -> list[dict[str, Any]]:
-    from tui_tasks.core.read import work_queries  # for a task as JSON alone
+    from tui_tasks.core.read import work_text  # for a task as JSON alone
 
-    return work_queries.json_of_task(db, task.uid)
+    return work_text.json_of_task(db, task.uid)
 
 
 def _merges(db: Database, task: Task) -> list[tuple[str, int]]:
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM work WHERE merged_at IS NOT NULL)"):
         return []
-    from tui_tasks.core.read import work_queries  # few databases have work
+    from tui_tasks.core.read import work_text  # few databases have work
 
-    return work_queries.merges(db, task.uid)
+    return work_text.merges(db, task.uid)
 
 
 def _full(db: Database, task: Task, home: TaskList) -> dict[str, Any]:

@@ -175,9 +175,9 @@ class StateCache:
         """Return the works of a task as the channel shows them, oldest first."""
         if not self.has_work:
             return []
-        from tui_tasks.core.read import work_queries  # for databases with work alone
+        from tui_tasks.core.read import work_text  # for databases with work alone
 
-        return work_queries.json_of_task(self._db, task_uid)
+        return work_text.json_of_task(self._db, task_uid)
 
     def next_id(self, entity: str, count: int = 1) -> int:
         """Return the next free row id of a table and reserve `count` ids from it."""

@@ -16,7 +16,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import CheckDefinition
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_counts, work_queries
+from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries, work_text
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest_entries import (
@@ -78,11 +78,11 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         if (race := races.get(work.task_uid)) is not None:
             # One line names all its agents.
             told.add(work.task_uid)
-            text = work_queries.agents_text(race)
+            text = work_text.agents_text(race)
         else:
             what = "conflicts with its base branch" if work.state == "conflict" else "waits for your review"
-            what = work_counts.obstacle(db, work) or what if work.state == "ready" else what
-            text = ": ".join(filter(None, (what, work_counts.counts_text(db, work.uid))))
+            what = work_text.obstacle(db, work) or what if work.state == "ready" else what
+            text = ": ".join(filter(None, (what, work_text.counts_text(db, work.uid))))
         text += ", its task is deleted" * named.deleted
         at = work_queries.ready_since(db, work)
         entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read import check_queries, work_queries, work_text
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import verified
 
@@ -310,7 +310,7 @@ def reported(
         state = states.get(task.uid)
         part = "proven" if state == "passed" else "not_proven"
         kind, text = ("unchecked", _NOTHING_TO_CHECK) if state is None else ("task", _STATE_TEXTS[state])
-        if task.uid in with_merge and (merges := work_queries.merges(db, task.uid)):
+        if task.uid in with_merge and (merges := work_text.merges(db, task.uid)):
             kind, text = ("merged", merges[-1][0]) if state is None else (kind, f"{merges[-1][0]}; {text}")
         entries = tuple(task.entries)
         lines.append(DigestLine(part, kind, task.uid, task.name, task.who, text, task.at, entries, task.uid))

@@ -12,7 +12,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import job_lines, job_queries, work_queries
+from tui_tasks.core.read import job_lines, job_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_entries import (
     CLAIM_LAPSED,
@@ -60,7 +60,7 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
         for entry in statuses
         if vocab.task_failed(entry.become) and entry.undoes is None and journal.stands(db, entry.change)
     ]
-    works = {(one.agent, one.at): one for one in work_queries.failed(db)} if any(map(_of_work, events)) else {}
+    works = {(one.agent, one.at): one for one in work_text.failed(db)} if any(map(_of_work, events)) else {}
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event, works)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
     for seq, at, failure in sorted(each, key=lambda one: one[0]):
@@ -200,9 +200,7 @@ def _from_json(reason: Any) -> Any:
     return reason
 
 
-def _failure(
-    db: Database, event: EventEntry, works: Mapping[tuple[str, int], work_queries.FailedWork]
-) -> _Failure | None:
+def _failure(db: Database, event: EventEntry, works: Mapping[tuple[str, int], work_text.FailedWork]) -> _Failure | None:
     """Return the failure that an entry reports, or None. `works`: those that the human has not dealt with."""
     kind, uid, task, name, new = event.kind, event.uid, event.task, event.name, event.values
     tool = str(new.get("tool", ""))

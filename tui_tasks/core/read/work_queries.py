@@ -1,31 +1,26 @@
-"""Reads of work: the agents that the human has started on tasks (docs: protocol, section 12)."""
+"""Reads of work: the agents that the human has started on tasks, and lists that work themselves off.
+
+docs: protocol, section 12.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.agent_names import display_name
-from tui_tasks.core.agent_snapshots import HumanMessage, Work
+from tui_tasks.core.agent_snapshots import Auto, HumanMessage, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read.work_counts import CONFLICTS, counts_json
-from tui_tasks.core.schema.record_tables import WorkRow
+from tui_tasks.core.schema.record_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import Task, reader
-from tui_tasks.core.vocab import HUMAN, LIVE_WORK
+from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
-START_TAKES: Final = 60_000_000
-"""Microseconds in which a program that has ended is started again."""
-_READING_TAKES: Final = 5_000_000
-"""Microseconds in which its launcher reads its changes."""
-READING: Final = "reading its changes"
-STARTING: Final = "starting again"
 LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 """The states of works that go on, as SQL has them."""
 _OF_LIVE_TASK: Final = (
@@ -33,54 +28,6 @@ _OF_LIVE_TASK: Final = (
     " WHERE task.uid = work.task_uid AND task.deleted = 0 AND list.deleted = 0)"
 )
 _read = reader(Work, WorkRow)
-# A work that failed beside one that goes on leaves the task in progress. What its agent made of the task before it
-# failed is its own word; afterwards, anybody may speak by its name. A task that is failed counts itself.
-_FAILED: Final = f"""\
-WITH ended AS MATERIALIZED (
-    SELECT work.id, work.uid, work.agent, work.task_uid, work.message, work.started_at,
-        CASE WHEN task.deleted THEN 'deleted' WHEN task.status = 'pending' OR task.status = 'in_progress'
-            AND EXISTS (SELECT 1 FROM work AS other WHERE other.task_uid = work.task_uid AND other.state IN ({LIVE}))
-            THEN '' ELSE task.status END AS become,
-        CASE WHEN task.deleted THEN (
-            SELECT coalesce(json_extract(iif(json_valid(new), new, NULL), '$.status_by'), actor) FROM journal
-            WHERE task = work.task_uid AND kind = 'task.deleted' ORDER BY seq DESC LIMIT 1
-        ) ELSE task.status_by END AS by,
-        CASE WHEN task.deleted THEN task.updated_at ELSE coalesce(task.finished_at, task.updated_at) END AS changed
-    FROM work JOIN task ON task.uid = work.task_uid WHERE work.state = 'failed'
-), failed AS MATERIALIZED (
-    SELECT id, agent, task_uid, coalesce(message, '') AS why, coalesce((SELECT at FROM journal
-        WHERE task = ended.task_uid AND uid = ended.uid AND kind = 'work.failed' ORDER BY seq DESC LIMIT 1),
-        started_at) AS at, become, by, changed
-    FROM ended WHERE become = '' OR by IS NOT '{HUMAN}'
-)
-SELECT agent, task_uid, why, at, become, by FROM failed
-WHERE (become = '' OR by IS NOT agent OR changed > at) AND become <> 'failed'
-AND NOT EXISTS (SELECT 1 FROM work AS newer WHERE newer.task_uid = failed.task_uid
-    AND (newer.id > failed.id AND newer.started_at >= failed.at OR newer.merged_at >= failed.at))
-ORDER BY id"""
-_BECOME: Final = {"deleted": "task deleted", "in_progress": "claimed"}
-
-
-class FailedWork(msgspec.Struct, frozen=True, gc=False):
-    """A work that failed at an instant, in microseconds, and that the human has not dealt with: they have not started
-    the task again, nor set its status, nor deleted it; the task has not failed itself. `become`: what another agent has
-    made of the task, `by` whom.
-    """
-
-    agent: str
-    task: str
-    why: str
-    at: int
-    become: str = ""
-    by: str | None = None
-
-    @property
-    def text(self) -> str:
-        """Return why it failed, and what another agent has done with the task since, for people."""
-        why = self.why or f"{display_name(self.agent)} failed"
-        if not self.become:
-            return why
-        return f"{why}; {_BECOME.get(self.become, self.become)} by {display_name(self.by or '')}"
 
 
 def find(db: Database, uid: str) -> Work:
@@ -138,20 +85,6 @@ def races(db: Database) -> dict[str, list[Work]]:
     return found
 
 
-def agents_text(works: Sequence[Work]) -> str:
-    """Return `2 works: bob, carol`, or `1 work to review: bob; carol works`."""
-    is_ready = [work.state in ("ready", "conflict") for work in works]
-    ready, others = (
-        ", ".join(display_name(work.agent) for work, is_so in zip(works, is_ready, strict=True) if is_so is wanted)
-        for wanted in (True, False)
-    )
-    if not ready:
-        return f"{len(works)} works: {others}"
-    number = sum(is_ready)
-    text = f"{number} work{'s' * (number > 1)} to review: {ready}"
-    return f"{text}; {others} work{'s' * (len(works) - number == 1)}" if others else text
-
-
 def live_here(db: Database) -> list[Work]:
     """Return those of them whose worktrees this machine has."""
     return _where(db, f"state IN ({LIVE}) AND machine = ?", (db.machine,))
@@ -198,13 +131,6 @@ def everything(db: Database) -> list[Work]:
 def of_machine(db: Database, machine: str) -> list[Work]:
     """Return every work whose worktree a machine has, or had, oldest first."""
     return _where(db, "machine = ?", (machine,))
-
-
-def failed(db: Database) -> list[FailedWork]:
-    """Return the works that failed and that the human has not dealt with, oldest first. Beside a failed agent, another
-    may be at work on the task.
-    """
-    return [FailedWork(*row) for row in db.sql(_FAILED).fetchall()]
 
 
 def count_busy(db: Database) -> int:
@@ -257,15 +183,6 @@ def _where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Wor
     return [_read(row) for row in rows.fetchall()]
 
 
-def near_limits(db: Database) -> dict[str, str]:
-    """Return the limits that agents at work are near to, as `Counts` has them, by the agents' names."""
-    rows = db.sql(
-        f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near NOT LIKE '{CONFLICTS}%'"
-        f" AND state IN ({LIVE})"
-    )
-    return dict(rows.fetchall())
-
-
 def commented_at(db: Database, work: Work) -> tuple[int, int] | None:
     """Return the seq and the instant of the human's last comments on a work; None if there are none."""
     rows = db.sql(
@@ -302,20 +219,6 @@ def stands(work: Work, kind: str) -> bool:
     return work.merged_at is not None and work.state in ("merged", "working", "ready", "conflict")
 
 
-def merges(db: Database, task_uid: str) -> list[tuple[str, int]]:
-    """Return each merge of the works on a task that stands, in words, and its instant."""
-    texts = []
-    for work in of_task(db, task_uid):
-        if stands(work, "work.merged") and work.merged_at is not None:
-            commit = f" as {work.merge_commit[:10]}" if work.merge_commit else ""
-            base = f" into {work.base}" if work.base else ""
-            # Only the human merges.
-            is_empty = work.message and work.merge_commit is None
-            did = f"accepted by you: {work.message}" if is_empty else f"merged{base}{commit} by you"
-            texts.append((f"work of {display_name(work.agent)} {did}", work.merged_at))
-    return texts
-
-
 def lets_go_on(db: Database, message: HumanMessage) -> bool:
     """Return whether the human sent a message for its agent to go on: as comments, or as an answer at a limit."""
     parts = (part for parts in journal.of_change(db, journal.entry(db, message.seq).change) for part in parts)
@@ -325,25 +228,6 @@ def lets_go_on(db: Database, message: HumanMessage) -> bool:
 def tasks_with_merge(db: Database) -> set[str]:
     """Return the uids of the tasks of which a work was merged, whether that stands or not."""
     return {uid for (uid,) in db.sql("SELECT task_uid FROM work WHERE merged_at IS NOT NULL").fetchall()}
-
-
-_BETWEEN: Final = """
-SELECT work.agent, session.ended_at, (
-    SELECT max(at) FROM journal WHERE task = work.task_uid AND uid = work.uid AND kind = 'work.commented'
-) FROM work JOIN session ON session.uid = work.agent WHERE work.state = 'working' AND session.state = 'gone'
-"""
-
-
-def between(db: Database, now: int) -> dict[str, str]:
-    """Return the agents at work whose program has just ended, each with what happens to its work meanwhile."""
-    found = {}
-    for agent, ended_at, commented_at in db.sql(_BETWEEN).fetchall():
-        ended, commented = ended_at or 0, commented_at or 0
-        if commented > ended and now - commented < START_TAKES:
-            found[agent] = STARTING
-        elif commented <= ended and now - ended < _READING_TAKES:
-            found[agent] = READING
-    return found
 
 
 def has_ended_turn(db: Database, work: Work) -> bool:
@@ -357,29 +241,6 @@ def has_ended_turn(db: Database, work: Work) -> bool:
         (work.agent, work.agent, commented[0]),
     )
     return ended is not None
-
-
-def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:
-    """Return the works of a task in the form in which the channel shows them, oldest first."""
-    return [work.to_json(counts_json(db, work.uid)) for work in of_task(db, task_uid)]
-
-
-def json_of_tasks(db: Database, uids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the same for several tasks, by their uids; tasks without work are left out."""
-    wanted = frozenset(uids)
-    works: dict[str, list[dict[str, Any]]] = {}
-    for work in everything(db):
-        if work.task_uid in wanted:
-            works.setdefault(work.task_uid, []).append(work.to_json(counts_json(db, work.uid)))
-    return works
-
-
-def is_silent(db: Database, work: Work, now: int) -> bool:
-    """Return whether a program that reports by hooks has started and reported nothing: it may ask at its terminal."""
-    if work.state != "working" or now - work.started_at < SILENT_AFTER:
-        return False
-    row = db.sql("SELECT session, last_prompt, state FROM session WHERE uid = ?", (work.agent,)).fetchone()
-    return row is not None and row[0].startswith("work:") and row[1] is None and row[2] != "gone"
 
 
 # The entries with which a work begins to wait for review.
@@ -421,3 +282,103 @@ def ready(db: Database, *, with_deleted: bool = False) -> list[Work]:
 def last_work(db: Database) -> int:
     """Return the id of the newest work; 0 without any."""
     return int(db.scalar("SELECT coalesce(max(id), 0) FROM work"))
+
+
+_AUTO_COLUMNS: Final = ", ".join(Auto.__struct_fields__)
+_read_auto = reader(Auto, AutoRow)
+
+
+def auto_of(db: Database, list_uid: str) -> Auto | None:
+    """Return whether and how a list works itself off; None if it never did."""
+    return next(iter(_autos_where(db, "uid = ?", (list_uid,))), None)
+
+
+def find_auto(db: Database, list_uid: str) -> Auto:
+    """Return the same.
+
+    Raises:
+        NotFound: it never did.
+    """
+    auto = auto_of(db, list_uid)
+    if auto is None:
+        raise NotFound("auto", list_uid)
+    return auto
+
+
+def switched_on_autos(db: Database) -> list[Auto]:
+    """Return the lists that work themselves off by agents of this machine."""
+    return _autos_where(db, "is_on = 1 AND machine = ?", (db.machine,))
+
+
+def all_autos(db: Database) -> list[Auto]:
+    """Return the lists that work themselves off, or did."""
+    return _autos_where(db, "1")
+
+
+def auto_set_at(db: Database, auto: Auto) -> int | None:
+    """Return the instant at which it was last turned on or changed; None where the journal has it no more."""
+    at: int | None = db.scalar("SELECT max(at) FROM journal WHERE uid = ? AND kind = 'list.auto'", (auto.uid,))
+    return at
+
+
+def auto_json(auto: Auto) -> dict[str, Any]:
+    """Return it as the shell shows it."""
+    return {name: getattr(auto, name) for name in ("program", "at_once", "failures", "stays", "is_on", "message")}
+
+
+def auto_text(auto: Auto) -> str:
+    """Return it for people: `auto 2 claude`, or why it stopped; empty if the human turned it off."""
+    if auto.is_on:
+        return f"auto {auto.at_once}{f' {auto.program}' if auto.program else ''}"
+    return f"auto is off: {auto.message}" if auto.message is not None else ""
+
+
+def _autos_where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Auto]:
+    rows = db.sql(f"SELECT {_AUTO_COLUMNS} FROM auto WHERE {condition} ORDER BY uid", tuple(values))
+    return [_read_auto(row) for row in rows.fetchall()]
+
+
+def next_auto_task(db: Database, auto: Auto) -> str | None:
+    """Return the uid of the task to start next, or None: ready, unassigned, not tried since it was turned on, and with
+    all work on its dependencies merged; most urgent first, then oldest.
+    """
+    row = db.sql(
+        "SELECT task.uid FROM task JOIN list ON list.id = task.list_id"
+        " WHERE list.uid = ? AND list.deleted = 0 AND task.deleted = 0 AND task.status = 'pending'"
+        " AND 0 == (task.waiting_on > 0) AND task.held = 0 AND task.agent IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM work WHERE work.task_uid = task.uid AND work.id > ?)"
+        " AND NOT EXISTS (SELECT 1 FROM edge JOIN work ON work.task_uid = edge.on_uid"
+        f" WHERE edge.task_uid = task.uid AND work.state IN ({LIVE}))"
+        " ORDER BY task.priority, task.id LIMIT 1",
+        (auto.uid, auto.after),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def auto_busy(db: Database, auto: Auto) -> int:
+    """Return how many agents are at work on tasks of the list."""
+    return sum(state in ("starting", "working") for state in _auto_states(db, auto.uid, 0))
+
+
+def auto_failed_in_a_row(db: Database, auto: Auto) -> int:
+    """Return how many of the list's agents have failed since the last that did not, since it was turned on."""
+    ended = [state for state in _auto_states(db, auto.uid, auto.after) if state not in ("starting", "working")]
+    return next((at for at, state in enumerate(ended) if state != "failed"), len(ended))
+
+
+def _auto_states(db: Database, list_uid: str, after: int) -> list[str]:
+    """Return the states of the works on tasks of a list, newest first."""
+    rows = db.sql(
+        "SELECT work.state FROM work JOIN task ON task.uid = work.task_uid JOIN list ON list.id = task.list_id"
+        " WHERE list.uid = ? AND work.id > ? ORDER BY work.id DESC",
+        (list_uid, after),
+    )
+    return [state for (state,) in rows.fetchall()]
+
+
+def is_silent(db: Database, work: Work, now: int) -> bool:
+    """Return whether a program that reports by hooks has started and reported nothing: it may ask at its terminal."""
+    if work.state != "working" or now - work.started_at < SILENT_AFTER:
+        return False
+    row = db.sql("SELECT session, last_prompt, state FROM session WHERE uid = ?", (work.agent,)).fetchone()
+    return row is not None and row[0].startswith("work:") and row[1] is None and row[2] != "gone"

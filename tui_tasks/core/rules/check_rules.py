@@ -32,7 +32,7 @@ from tui_tasks.core.operations.jobs import (
     RequestChecks,
     WaiveChecks,
 )
-from tui_tasks.core.read import auto_queries, check_queries, work_queries
+from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import check_gate, rule
 from tui_tasks.core.rules.recorded_settings import UID, recorded
@@ -337,7 +337,7 @@ def change_machine(tx: Transaction, op: ChangeMachine) -> bool:
         _emit_change(tx, "check.queued", "check_run", run, *machines)
     for work in work_queries.of_machine(tx.db, op.old):
         _emit_change(tx, "work.updated", "work", work.uid, *machines)
-    for auto in auto_queries.all_autos(tx.db):
+    for auto in work_queries.all_autos(tx.db):
         if auto.machine == op.old:
             _emit_change(tx, "list.auto", "auto", auto.uid, *machines)
     return tx.entries > before

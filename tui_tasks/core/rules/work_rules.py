@@ -27,7 +27,7 @@ from tui_tasks.core.operations.work import (
     StopAuto,
     WorkReady,
 )
-from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import SessionActivity
 from tui_tasks.core.read.tasks import task_queries
@@ -320,7 +320,7 @@ def set_auto(tx: Transaction, op: SetAuto) -> Auto:
     for name in ("at_once", "failures"):
         if getattr(op, name) < 1:
             raise InvalidArgument(name, f"{name} is 1 or more")
-    known = auto_queries.auto_of(tx.db, home.uid)
+    known = work_queries.auto_of(tx.db, home.uid)
     after = known.after if known is not None and known.is_on else work_queries.last_work(tx.db)
     fields = {name: getattr(op, name) for name in ("program", "folder", "at_once", "failures", "stays", "host")}
     return _set_auto(tx, known, Auto(uid=home.uid, is_on=True, after=after, machine=tx.db.machine, **fields))
@@ -330,7 +330,7 @@ def set_auto(tx: Transaction, op: SetAuto) -> Auto:
 def host_auto(tx: Transaction, op: HostAuto) -> Auto:
     """Record the process that starts the agents of a list from now on."""
     require_human(tx)
-    known = auto_queries.find_auto(tx.db, op.list_uid)
+    known = work_queries.find_auto(tx.db, op.list_uid)
     return _set_auto(tx, known, msgspec.structs.replace(known, host=op.host))
 
 
@@ -338,7 +338,7 @@ def host_auto(tx: Transaction, op: HostAuto) -> Auto:
 def stop_auto(tx: Transaction, op: StopAuto) -> Auto:
     """Turn off that a list works itself off. The agents that are at work continue."""
     require_human(tx)
-    known = auto_queries.find_auto(tx.db, op.list_uid)
+    known = work_queries.find_auto(tx.db, op.list_uid)
     return _set_auto(tx, known, msgspec.structs.replace(known, is_on=False, message=op.message))
 
 

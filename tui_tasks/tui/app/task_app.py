@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import auto_queries, overview
+from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
@@ -342,7 +342,7 @@ class TaskApp(Actor, ResilientApp):
         for uid, auto in self.state.autos.items():
             if auto.message is not None and not auto.is_on and uid in autos and autos[uid].is_on:
                 name = task_queries.list_by_uid(self.link.db, uid).name
-                self.frame.say(f"{safe_line(name, 40)}: {auto_queries.auto_text(auto)}")
+                self.frame.say(f"{safe_line(name, 40)}: {work_queries.auto_text(auto)}")
 
     def _look_at_processes(self) -> None:
         from tui_tasks.runner.processes import EndedProcesses  # the first paint goes without

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.agents import stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.pages import list_pages
@@ -219,7 +219,7 @@ class WorkFiles:
 
     def of(self, work: Work) -> Sequence[str]:
         """Return the files of a work as `M src/keys.py +31 -7`; none while they are read, or cannot be."""
-        version = work.state, work_counts.counts(self._context.db, work.uid)
+        version = work.state, work_text.counts(self._context.db, work.uid)
         known = self._found.get(work.uid)
         if known is None or known[0] != version:
             self._found[work.uid] = version, known[1] if known is not None else ()
@@ -269,7 +269,7 @@ class WorkToReview(RowSource[Work]):
     def found_by(self, row: Work) -> Iterator[str]:
         """Without its files, which git would have to read."""
         db = self.context.db
-        yield from (work_counts.counts_text(db, row.uid), work_counts.obstacle(db, row), row.summary or "")
+        yield from (work_text.counts_text(db, row.uid), work_text.obstacle(db, row), row.summary or "")
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -281,10 +281,10 @@ class WorkToReview(RowSource[Work]):
 
     @override
     def more(self, row: Work) -> list[Part]:
-        counts = work_counts.counts_text(self.context.db, row.uid)
+        counts = work_text.counts_text(self.context.db, row.uid)
         files = _GAP.join(filter(None, (counts, *self._files.of(row))))
         texts = (files, "$muted"), (f'"{row.summary}"' if row.summary else "", "$muted")
-        return [part for part in ((work_counts.obstacle(self.context.db, row), "$state-failed"), *texts) if part[0]]
+        return [part for part in ((work_text.obstacle(self.context.db, row), "$state-failed"), *texts) if part[0]]
 
     @override
     def name(self, row: Work) -> str:
@@ -302,13 +302,13 @@ class WorkToReview(RowSource[Work]):
         at = f" on {host}" if host is not None else ""
         where = f"on {row.base} itself{at}" if row.is_on_base else f"on {row.branch or row.worktree}{at}"
         where += f", to merge into {row.base}" if row.base is not None and not row.is_on_base else ""
-        counts = work_counts.counts_text(self.context.db, row.uid)
+        counts = work_text.counts_text(self.context.db, row.uid)
         lines = [] if is_named else block(f"#{task.number} {task.name}", room, "bold")
         lines += block(f"{who} {where}", room, "$muted")
         lines += block(counts, room) if counts else []
         for file in self._files.of(row):
             lines += block(file, max(8, room - 2), indent=3)
-        if why := work_counts.obstacle(self.context.db, row):
+        if why := work_text.obstacle(self.context.db, row):
             lines += [[], *block(why, room, "$state-failed")]
         if row.summary:
             lines += [[], *quoted(row.summary, room, ascii_only=self.context.ascii_only)]

@@ -11,7 +11,7 @@ from typing import Any
 from textual.geometry import Size
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import auto_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, tags_found
@@ -230,7 +230,7 @@ class ListLines:
         if marked := self._marked():
             parts.append((f"   {marked:,} marked", "$changed"))
         auto = context.state.autos.get(home.uid)
-        if auto is not None and (text := auto_queries.auto_text(auto)):
+        if auto is not None and (text := work_queries.auto_text(auto)):
             if not auto.is_on:
                 # Why it has stopped matters more than all that could stand beside it.
                 room = width - sum(cell_len(part) for part, _ in parts) - 3

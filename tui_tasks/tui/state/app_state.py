@@ -10,7 +10,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import READ_ERRORS
-from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_lines, overview, work_counts, work_queries
+from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries, work_text
 from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
@@ -20,7 +20,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import MAX_NEW
-from tui_tasks.core.read.work_queries import FailedWork
+from tui_tasks.core.read.work_text import FailedWork
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
@@ -405,19 +405,19 @@ class AppState:
 
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)
-        self.work_failed = {one.task: one for one in work_queries.failed(self._db)} if self.has_work else {}
+        self.work_failed = {one.task: one for one in work_text.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
-        texts = work_counts.review_texts(self._db, (work for work, _ in self.to_review))
+        texts = work_text.review_texts(self._db, (work for work, _ in self.to_review))
         self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
         self.races = work_queries.races(self._db) if self.has_work else {}
-        of_races = {uid: work_queries.agents_text(works) for uid, works in self.races.items()}
+        of_races = {uid: work_text.agents_text(works) for uid, works in self.races.items()}
         self.reviewable = {
             work.task_uid: of_races.get(work.task_uid, text)
             for (work, _), text in zip(self.to_review, texts, strict=True)
         }
 
     def _read_autos(self) -> None:
-        self.autos = {auto.uid: auto for auto in auto_queries.all_autos(self._db)}
+        self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
 
     def _read_jobs(self) -> None:
         self.next_jobs = job_lines.next_jobs(self._db, MAX_NEXT_JOBS)

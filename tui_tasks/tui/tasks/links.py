@@ -13,7 +13,7 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_links import BRANCH, FILE, OF_GIT, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
@@ -62,7 +62,7 @@ class LinkLines:
     def _version(self, task: Task) -> object:
         db = self._context.db
         works = work_queries.of_task(db, task.uid) if self._context.state.has_work else []
-        return task.version, [(work.state, work_counts.counts(db, work.uid)) for work in works]
+        return task.version, [(work.state, work_text.counts(db, work.uid)) for work in works]
 
     async def _ask(self, folder: Path, links: list[Link], at: tuple[str, object] | None) -> None:
         await asyncio.sleep(_PAUSE)

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, overview, work_counts, work_queries
+from tui_tasks.core.read import ask_queries, overview, work_queries, work_text
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
@@ -76,9 +76,9 @@ class TaskDetails:
         works = work_queries.of_task(db, task.uid) if has_works else []
         self.works = [work for work in works if work.state in vocab.LIVE_WORK]
         self.ready_since = {work.uid: work_queries.ready_since(db, work) for work in self.works}
-        self.counts = {work.uid: work_counts.counts_text(db, work.uid) for work in self.works}
+        self.counts = {work.uid: work_text.counts_text(db, work.uid) for work in self.works}
         self.unsent = {work.uid: _unsent(db, work) for work in self.works}
-        self.merges = work_queries.merges(db, task.uid) if context.state.has_work else []
+        self.merges = work_text.merges(db, task.uid) if context.state.has_work else []
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
         self.closed_asks: list[Ask] = _closed_asks(db, line)
         self.sent = _sent(db, task, self.log)
@@ -220,7 +220,7 @@ class DetailText(TextDrawing):
         for work in details.works:
             is_ready = work.state in ("ready", "conflict")
             shown = look("reviewable" if is_ready else "in_progress")
-            texts = (details.counts[work.uid], work_counts.obstacle(self.context.db, work))
+            texts = (details.counts[work.uid], work_text.obstacle(self.context.db, work))
             what = safe_line("  ".join(dict.fromkeys(filter(None, texts)))) or (shown.word if is_ready else work.state)
             since = details.ready_since[work.uid] if is_ready else work.started_at
             facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]

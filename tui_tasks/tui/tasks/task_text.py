@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read import check_queries, work_text
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -190,7 +190,7 @@ def last_word(context: Context, task: TaskLine, state: str) -> str:
     """
     if state == "in_progress":
         if (works := context.state.races.get(task.uid)) is not None:
-            return work_queries.agents_text(works)
+            return work_text.agents_text(works)
         said = task_records.last_said(context.db, task.uid, task.who)
         return quoted(said) if said else ""
     if state in ("failed", "skipped", "cancelled"):

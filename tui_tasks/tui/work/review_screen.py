@@ -16,7 +16,7 @@ from textual.containers import Container, Vertical
 
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.read import work_counts, work_queries
+from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
@@ -225,7 +225,7 @@ class ReviewScreen(Overlay):
         self.read_again()
 
     async def _read(self, work: Work) -> None:
-        self._counted = work_counts.counts(self.context.db, work.uid)
+        self._counted = work_text.counts(self.context.db, work.uid)
         self._draw()
         review: Review | None = None
         checks: tuple[Check, ...] = ()
@@ -342,7 +342,7 @@ class ReviewScreen(Overlay):
 
     def _look(self) -> None:
         """Read again after git has counted something else."""
-        if work_counts.counts(self.context.db, self.work.uid) != self._counted:
+        if work_text.counts(self.context.db, self.work.uid) != self._counted:
             self.read_again()
 
     # The side

@@ -13,14 +13,14 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_states, last_words, session_queries
 from tui_tasks.core.read.agents.agent_states import LapsedClaim, LapsedClaims, LeftTask
 from tui_tasks.core.read.agents.last_words import NewestEntries, Word, read_newest
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.work_queries import FailedWork
+from tui_tasks.core.read.work_text import FailedWork
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.core.unjournaled.connections import AgentConnection
@@ -216,7 +216,7 @@ class _Found:
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
         # Read between the sessions and what is ready: a work that is read meanwhile is in one of them.
-        self._between = work_queries.between(db, now) if now is not None else {}
+        self._between = work_text.between(db, now) if now is not None else {}
         self._connected: dict[str, int | None] = {}
         self._projects: dict[str, set[str]] = {}
         self._opened: dict[str, int] = {}
@@ -235,9 +235,9 @@ class _Found:
         self._paused = paused(db)
         # Who waits is not recorded for the past.
         self._signs = connections.signs(db) if past is None else {}
-        self._near = work_queries.near_limits(db)
+        self._near = work_text.near_limits(db)
         self._ready = {one.agent: one.task_uid for one in work_queries.ready(db)}
-        self._failed = {one.agent: one for one in work_queries.failed(db) if one.at > seen_at}
+        self._failed = {one.agent: one for one in work_text.failed(db) if one.at > seen_at}
         for name in (self._failed.keys() | self._ready.keys()) - self._sessions.keys():
             if (ended := session_queries.seen(db, name)) is not None:
                 self._sessions[name] = ended

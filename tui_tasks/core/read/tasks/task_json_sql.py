@@ -125,7 +125,7 @@ def _pages(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
 
 
 def _pages_with_more(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
-    from tui_tasks.core.read import check_queries, work_queries
+    from tui_tasks.core.read import check_queries, work_text
     from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.core.snapshots import verified
     from tui_tasks.text.safe import dumps
@@ -137,7 +137,7 @@ def _pages_with_more(db: Database, home: int, statuses: tuple[str, ...]) -> Iter
         rank = rows[-1][0]
         given = [(uid, json.loads(names) if names else None) for _, _, uid, names in rows]
         checks = check_queries.of_tasks(db, given, of_list, known)
-        works_of = work_queries.json_of_tasks(db, [uid for uid, _ in given])
+        works_of = work_text.json_of_tasks(db, [uid for uid, _ in given])
         texts = []
         for _, text, uid, _ in rows:
             check_list = [check.to_json() for check in checks.get(uid, ())]
