@@ -23,7 +23,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask
-from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import change_summaries
@@ -532,7 +532,9 @@ async def test_work_whose_changes_main_has_says_so_and_y_sets_its_task_done(plan
         pause(app)
         await settle(pilot, "3")
         assert "merged: main had all of it already" in shown(app)
-        await settle(pilot, "u", "y")
+        await settle(pilot, "u")
+        assert f"work of {work.agent} accepted”" in " ".join(shown(app).split())
+        await settle(pilot, "y")
         await until(pilot, lambda: "main keeps its commits" in said(app))
     assert state_of(plan, work) == "ready" and place.tree.is_dir()
 
@@ -833,6 +835,23 @@ async def test_undo_says_of_an_answer_that_nothing_takes_it_back_before_it_takes
         assert "claude-2 has your answer, which nothing takes back" in said(app)
         assert state_of(plan, work) == "merged"
         await settle(pilot, "u", "y")
+        await until(pilot, lambda: state_of(plan, work) == "ready")
+
+
+async def test_undo_passes_over_comments_that_were_sent_since_a_merge_and_says_so(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    other = begin(plan, 8, place._replace(tree=place.root / "other"), branch="other")
+    with Store(plan.path) as store:
+        acceptance = Acceptance(store, lambda: NOW)
+        acceptance.accept(work, acceptance.review(work))
+        store.commit(CommentWork(other.uid, "Nit"), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "u")
+        await until(pilot, lambda: "undo it" in shown(app))
+        words = " ".join(shown(app).split())
+        assert "which nothing takes back. Undo “#9 Old cookie banner: work of " in words
+        await settle(pilot, "y")
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
 

@@ -71,7 +71,12 @@ class UndoActions:
             return
         if self._context.state.has_work and (ended := newest_ended(self._context.db)) is not None:
             if not self._has_answered():
-                await _undo_end(self._context, *ended)
+                work, entry, passed = ended
+                above = ""
+                if passed is not None:
+                    why = undo.why_not_by_undo(self._context.db, passed)
+                    above = f"“{self._described(passed)}” cannot be undone: {why}. "
+                await _undo_end(self._context, work, entry, above)
             return
         if not await self._agrees_to_undo():
             return
@@ -195,10 +200,12 @@ class UndoActions:
                 self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
 
 
-def newest_ended(db: Database) -> tuple[Work, Entry] | None:
-    """Return the work that the human merged or discarded last, with the newest entry of that; None if they changed
-    something since. An end that was redone has the place of the first one.
+def newest_ended(db: Database) -> tuple[Work, Entry, int | None] | None:
+    """Return the work that the human merged or discarded last, with the newest entry of that, and their newest change
+    about work since, which no undo takes back; None if they changed something else since. An end that was redone has
+    the place of the first one.
     """
+    passed: int | None = None
     newest: dict[str, int] = {}
     redone_ends = redo.RedoneEnds(db)
     for seq, kind, uid, change, undoes in _newest_entries(db):
@@ -206,9 +213,11 @@ def newest_ended(db: Database) -> tuple[Work, Entry] | None:
             newest.setdefault(uid, seq)
             work = work_queries.find(db, uid)
             if work_queries.stands(work, kind) and not redone_ends.has(change):
-                return work, journal.entry(db, newest[uid])
+                return work, journal.entry(db, newest[uid]), passed
         elif kind in UNDOABLE and _is_newer(db, change, undoes):
-            return None
+            if undo.why_not_by_undo(db, change) is None:
+                return None
+            passed = passed if passed is not None else change
     return None
 
 
@@ -237,9 +246,10 @@ def _stands_alone(db: Database, change: int) -> bool:
     return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and journal.stands(db, change)
 
 
-async def _undo_end(context: Context, work: Work, entry: Entry) -> None:
+async def _undo_end(context: Context, work: Work, entry: Entry, above: str) -> None:
     """Bring merged or discarded work back for review; ask before, where the base branch changes by it. A discard is
     brought back without a question, as nothing is lost, unless it is old, or was not made where the human is.
+    `above`: what was passed over, as a sentence.
 
     Raises:
         Refusal: why it cannot be.
@@ -248,13 +258,13 @@ async def _undo_end(context: Context, work: Work, entry: Entry) -> None:
 
     now, is_merge = context.clock.now(), entry.kind == "work.merged"
     is_here = context.navigation.may_be_done_here(entry.change)
-    if not is_merge and is_here and not change_summaries.is_old(entry.at, now):
+    if not is_merge and is_here and not above and not change_summaries.is_old(entry.at, now):
         await take_back(context, work)
         return
     way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
     base = safe_line(work.base or "", 40)
-    did = f"merged into {base}" if is_merge else "discarded"
-    question = f"Undo “{_named(context, work)} {did}”, {ago(entry.at, now)}?"
+    did = "discarded" if not is_merge else f"merged into {base}" if work.merge_commit else "accepted"
+    question = f"{above}Undo “{_named(context, work)} {did}”, {ago(entry.at, now)}?"
     if is_merge:
         question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
     if await confirm(context, question, "revert it" if way == "revert" else "undo it"):
@@ -320,7 +330,8 @@ async def _redo_work(context: Context, work: Work) -> None:
     if before.end == "merged":
         gets = f"{base} gets the same merge again" if before.merge is not None else f"{base} keeps its commits"
         then = "the agent continues" if before.goes_on else "the task is done"
-        question = f"Redo “{_named(context, work)} merged into {base}”? {gets}; {then}."
+        did = f"merged into {base}" if before.merge is not None else "accepted"
+        question = f"Redo “{_named(context, work)} {did}”? {gets}; {then}."
         if not await confirm(context, question, "merge it again" if before.merge is not None else "accept it again"):
             return
     outcome = await decide(context, lambda acceptance: acceptance.redo(work))

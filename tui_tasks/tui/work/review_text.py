@@ -124,8 +124,8 @@ def _sent(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         return []
     text, at = facts.sent
     said = quoted(comments_in(text)[:_OUTPUT_CHARS], room, ascii_only=context.ascii_only)
-    same: Drawn = [("; nothing has changed since", "$state-overdue")] if facts.is_same else []
-    return [[(f" You sent back {ago(at, context.clock.now())}", "bold"), *same], *said]
+    same = block("Nothing has changed since.", room, "$state-overdue") if facts.is_same else []
+    return [[(f" You sent back {ago(at, context.clock.now())}", "bold")], *said, *same]
 
 
 _WHOLE: Final = "The work as a whole"
