@@ -81,10 +81,6 @@ BOOKKEEPING: Final = frozenset(
 HIDDEN: Final = BOOKKEEPING | {"accepted"}
 
 # The states of a check. Those of a task together are in the first of these that any of them is in.
-OUTDATED: Final = "outdated"
-"""The state of a run of a check that passed, until an input changed: it holds again with the same inputs. A run during
-which one changed is `stale` for good, and so is each on a server. Both read as `stale`.
-"""
 CHECK_STATES: Final = ("failed", "running", "stale", "unproven", "passed")
 
 WORK_STATES: Final = ("starting", "working", "ready", "merging", "merged", "conflict", "discarded", "failed")

@@ -12,7 +12,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import local_iso
 from tui_tasks.core.read import ask_queries, check_queries, job_queries
 from tui_tasks.core.snapshots import Entry, iso
-from tui_tasks.core.vocab import OUTDATED
 
 # The columns with instants, which are written as text.
 _INSTANTS = frozenset(
@@ -169,8 +168,7 @@ def _check_json(db: Database, entry: Entry) -> dict[str, Any]:
     row = entry.new or {}
     run = check_queries.run(db, row.get("run_uid", entry.uid))
     name = check_queries.definition(db, run.check_uid).name if run else None
-    state = "stale" if row.get("state") == OUTDATED else row.get("state")
-    return {"name": name, "state": state, "run_id": run.uid if run else None}
+    return {"name": name, "state": row.get("state"), "run_id": run.uid if run else None}
 
 
 def _row_json(row: dict[str, Any]) -> dict[str, Any]:

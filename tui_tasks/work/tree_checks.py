@@ -23,7 +23,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.check_gate import Place
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
-from tui_tasks.core.vocab import HUMAN, OUTDATED
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper, CheckStarter
 from tui_tasks.runner.supervisor_launch import Launcher
@@ -36,7 +36,7 @@ from tui_tasks.work.git import worktrees
 LEASE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
 # The state of a check by that of a run in the worktree that is about no tree yet, or about an earlier one.
-_HERE: Final = {"waiting": "running", "running": "running", "failed": "stale", "stale": "stale", OUTDATED: "stale"}
+_HERE: Final = {"waiting": "running", "running": "running", "failed": "stale", "stale": "stale"}
 
 
 def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:

@@ -98,22 +98,6 @@ def test_what_is_reported_done_is_checked_and_an_edit_after_the_pass_is_seen_by_
         becomes(talk, uid, "passed")
 
 
-def test_what_passed_holds_again_once_its_inputs_are_back_also_where_another_process_sees_that(talk, tree, other):
-    with tree.hosted():
-        uid = add(talk)
-        talk.ok("tasklist:set_task_done", uid=uid)
-        run = becomes(talk, uid, "passed")["run_id"]
-        tree.source.write_text("right, but another")
-        assert task(talk, uid)["verified"] == "stale"
-        tree.source.write_text("right")
-        assert becomes(talk, uid, "passed")["run_id"] == run
-        tree.source.write_text("wrong")
-        until(lambda: task(other, uid)["verified"] == "stale", "stale")
-    tree.source.write_text("right")
-    with tree.hosted():
-        until(lambda: task(other, uid)["verified"] == "passed", "passed")
-
-
 def test_an_edit_is_noticed_by_the_scheduler_though_nobody_asks(talk, tree, other):
     with tree.hosted():
         uid = add(talk)

@@ -380,8 +380,7 @@ class FreeCheck(Operation, frozen=True):
 
 
 class ChangeInputs(Operation, frozen=True):
-    """Make the passed runs of a check stale whose inputs do not hash to `inputs`, and let those that an earlier change
-    has made so pass again, if they do. Result: how many.
+    """Make the passed runs of a check stale whose inputs do not hash to `inputs`. Result: how many.
 
     `digest` is that of the definition with which `inputs` was hashed, in the folder of the runs `uids`; empty: of all.
     """

@@ -19,9 +19,7 @@ _RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields
 _LISTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _MACHINES: Final = msgspec.json.Decoder(dict[str, CheckPlace])
 # States of a run that read as another state of the check; all others are the check's state as they are.
-_STATES: Final = {"waiting": "unproven", "interrupted": "unproven", vocab.OUTDATED: "stale"}
-# So many of the newest runs of each check hold again where their inputs are back.
-_MAX_OUTDATED: Final = 20
+_STATES: Final = {"waiting": "unproven", "interrupted": "unproven"}
 
 # How many tasks are counted at most.
 MAX_COUNTED: Final = 10_000
@@ -187,20 +185,9 @@ def of_machine(db: Database, machine: str) -> list[str]:
     return [uid for (uid,) in rows]
 
 
-def has_ended(db: Database) -> bool:
-    """Return whether a run has passed, or an outdated one may hold again, so that changes of inputs matter."""
-    has_passed = db.scalar("SELECT 1 FROM check_run WHERE state = 'passed' LIMIT 1") is not None
-    return has_passed or (not db.machine and bool(outdated(db, definitions(db))))
-
-
-def outdated(db: Database, known: Iterable[CheckDefinition]) -> list[CheckRun]:
-    """Return the runs of checks that hold again once their inputs are back, among the newest of each check."""
-    runs = []
-    for one in known:
-        words = f"SELECT {_RUN} FROM check_run WHERE check_uid = ? ORDER BY id DESC LIMIT ?"
-        newest = [CheckRun(*row) for row in db.sql(words, (one.uid, _MAX_OUTDATED)).fetchall()]
-        runs += [run for run in newest if run.state == vocab.OUTDATED and run.digest == one.digest]
-    return runs
+def has_passed(db: Database) -> bool:
+    """Return whether a run has passed, so that changes of inputs matter."""
+    return db.scalar("SELECT 1 FROM check_run WHERE state = 'passed' LIMIT 1") is not None
 
 
 def waiting(db: Database, check_uid: str) -> list[CheckRun]:

@@ -1,8 +1,8 @@
 """Checks: which there are, which a task has, how a run of one begins and ends (docs: protocol, section 11), and what
 becomes of them when a database moves to a server or back: they are a machine's, as work is.
 
-A run is `waiting`, then `running`, and ends once as `passed`, `failed` or `interrupted`. What passed is `outdated` as
-long as an input differs from what it was when the run began, and `stale` if one changed while it ran.
+A run is `waiting`, then `running`, and ends once as `passed`, `failed` or `interrupted`. A passed run becomes `stale`
+when one of its inputs differs from what it was when the run began.
 """
 
 from __future__ import annotations
@@ -287,22 +287,17 @@ def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
 
 @rule(ChangeInputs)
 def change_inputs(tx: Transaction, op: ChangeInputs) -> int:
-    """Make passed runs outdated whose inputs have changed, and let those pass again whose inputs are back."""
-    # Agents that speak to a server may take a proof away, and give none.
-    outdated = [] if tx.db.machine else check_queries.outdated(tx.db, tx.state_cache.check_definitions)
+    """Make passed runs stale whose inputs have changed. They stay stale when the inputs change back."""
     changed = [
         run
-        for run in (*check_queries.runs_in(tx.db, "passed"), *outdated)
+        for run in check_queries.runs_in(tx.db, "passed")
         if (run.check_uid, run.machine) == (op.check_uid, tx.db.machine)
         and run.digest == op.digest
-        and (run.inputs == op.inputs) != (run.state == "passed")
+        and run.inputs != op.inputs
         and (not op.uids or run.uid in op.uids)
     ]
     for run in changed:
-        if run.state == "passed":
-            _change(tx, run, "check.stale", {"state": "stale" if tx.db.machine else vocab.OUTDATED})
-        else:
-            _change(tx, run, "check.ended", {"state": "passed"})
+        _change(tx, run, "check.stale", {"state": "stale"})
     return len(changed)
 
 

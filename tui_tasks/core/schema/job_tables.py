@@ -119,7 +119,7 @@ class CheckRunRow(Model):
     uid = TextField()
     check_uid = TextField()
     digest = TextField()  # of the definition that was run
-    state = TextField()  # waiting | running | passed | failed | interrupted | stale | outdated
+    state = TextField()  # waiting | running | passed | failed | stale (passed, then an input changed) | interrupted
     requested_by = TextField()
     requested_at = BigIntegerField()
     started_at = BigIntegerField(null=True)

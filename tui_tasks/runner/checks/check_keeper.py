@@ -126,7 +126,7 @@ class CheckKeeper:
             self._last_defined, self._last_others = profiles, others
         if store.db.machine and profiles.is_known and self._authority >= Authority.UPDATES:
             self._place(store, profiles, now)
-        if self._watch is not None or check_queries.has_ended(store.db):
+        if self._watch is not None or check_queries.has_passed(store.db):
             self._input_watch().look(store, profiles, now, reads_contents=reads_contents)
 
     def read_inputs(self, store: Store, run_uids: Iterable[str], now: int) -> dict[str, bool]:

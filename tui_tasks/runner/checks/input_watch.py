@@ -1,5 +1,5 @@
 """Watches the inputs of checks: detects changes while a check runs, also ones reverted before the end, and makes a
-passed check stale while one of its input files differs from what it passed on.
+passed check stale when one of its input files changes.
 
 While a check runs, the inodes and times of the files are compared, which no process can set back, and all contents at
 the end. On Linux, inotify also reports changes that leave them as they were: a folder moved away and back, a file
@@ -50,7 +50,7 @@ class InputWatch:
     """Watches the inputs of passed checks from one process."""
 
     def __init__(self) -> None:
-        self._trees: dict[tuple[str, str, bool], _WatchedInputs] = {}
+        self._trees: dict[tuple[str, str], _WatchedInputs] = {}
 
     @property
     def fds(self) -> list[int]:
@@ -63,8 +63,7 @@ class InputWatch:
         return bool(self._trees)
 
     def look(self, store: Store, profiles: CheckProfiles, now: int, *, reads_contents: bool = False) -> bool:
-        """Make passed checks stale whose inputs have changed since, and let those hold again whose inputs are back;
-        return whether there was one.
+        """Make passed checks stale whose inputs have changed since; return whether there was one.
 
         `reads_contents`: also read all of them now and then, whatever their stats.
 
@@ -77,31 +76,26 @@ class InputWatch:
         # The files of other machines' runs are theirs.
         machine = store.db.machine
         passed = [run for run in check_queries.runs_in(store.db, "passed") if run.machine == machine]
-        definitions = check_queries.definitions(store.db)
-        outdated = [] if machine else check_queries.outdated(store.db, definitions)
-        if not passed and not outdated and not self._trees:
+        if not passed and not self._trees:
             return False
-        known = {each.uid: each for each in definitions}
+        known = {each.uid: each for each in check_queries.definitions(store.db)}
         places = _Places(store.db)
         # Two checks may run the same command in the same folder.
         wanted: dict[tuple[str, str, str], list[CheckRun]] = {}
-        patterns: dict[tuple[str, str, bool], Sequence[str]] = {}
-        for run in (*passed, *outdated):
+        patterns: dict[tuple[str, str], Sequence[str]] = {}
+        for run in passed:
             spec = _inputs_of(run, known, profiles)
             folder = places.folder_of(run, spec.cwd) if spec is not None and spec.patterns else None
             if spec is not None and folder is not None:
                 wanted.setdefault((run.check_uid, run.digest, folder), []).append(run)
-                patterns[run.digest, folder, run.state == "passed"] = spec.patterns
+                patterns[run.digest, folder] = spec.patterns
         for key in self._trees.keys() - patterns.keys():
             self._trees.pop(key).close()
         changed = False
         for (check_uid, digest, folder), runs in wanted.items():
-            is_passed = any(run.state == "passed" for run in runs)
-            tree = self._tree(digest, folder, patterns[digest, folder, is_passed], is_passed=is_passed)
-            inputs = tree.digest(reads_now_and_then=reads_contents and is_passed)
-            if any(run.inputs == inputs for run in runs if run.state != "passed"):
-                inputs = tree.digest(reads_all=True)
-            if any((run.inputs == inputs) != (run.state == "passed") for run in runs):
+            tree = self._tree(digest, folder, patterns[digest, folder])
+            inputs = tree.digest(reads_now_and_then=reads_contents)
+            if any(run.inputs != inputs for run in runs):
                 uids = tuple(run.uid for run in runs)
                 store.commit(ChangeInputs(check_uid, digest, inputs, uids), actor=SYSTEM, now=now)
                 changed = True
@@ -147,14 +141,10 @@ class InputWatch:
             return True
         return self._tree(place.digest, place.cwd, definition.inputs).digest(reads_all=True) == run.inputs
 
-    def _tree(self, digest: str, folder: str, patterns: Sequence[str], *, is_passed: bool = True) -> _WatchedInputs:
-        """Return the inputs of passed runs, or else of outdated ones: what is known of those is compared now and then,
-        and is forgotten once a run passes.
-        """
-        key = (digest, folder, is_passed)
-        tree = self._trees.get(key)
+    def _tree(self, digest: str, folder: str, patterns: Sequence[str]) -> _WatchedInputs:
+        tree = self._trees.get((digest, folder))
         if tree is None:
-            tree = self._trees[key] = _WatchedInputs(folder, patterns, notifies=is_passed)
+            tree = self._trees[digest, folder] = _WatchedInputs(folder, patterns)
         return tree
 
     def close(self) -> None:
@@ -224,15 +214,13 @@ class _Places:
 class _WatchedInputs:
     """The watched input files of one check."""
 
-    def __init__(self, cwd: str, patterns: Sequence[str], *, notifies: bool = True) -> None:
-        """`notifies`: the kernel reports changes if it can; else they are compared now and then alone."""
+    def __init__(self, cwd: str, patterns: Sequence[str]) -> None:
         self._hasher = InputHasher(cwd, patterns)
-        self._notifies = notifies
         self._digest: str | None = None
         self._compare_at = 0.0
         self._read_at = time.monotonic() + _READ_SECONDS
         self._notify: Any = None
-        if notifies and sys.platform == "linux":
+        if sys.platform == "linux":
             with contextlib.suppress(ImportError, OSError):
                 from inotify_simple import INotify
 
@@ -244,7 +232,7 @@ class _WatchedInputs:
 
     def digest(self, *, reads_all: bool = False, reads_now_and_then: bool = False) -> str:
         """Return a hash of the inputs as they are now; `reads_all`: of their contents, whatever their stats."""
-        has_changes = self._digest is None or (self._notifies and self._has_changes())
+        has_changes = self._digest is None or self._has_changes()
         if has_changes:
             # Watch before reading, so that no change in between is missed.
             self._watch()

@@ -11,7 +11,6 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task
-from tui_tasks.core.vocab import OUTDATED
 from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.output_lines import said_once
 from tui_tasks.text.safe import cell_len, fit, one_to_one, safe_ends, safe_line
@@ -319,7 +318,7 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         if check.state == "stale" and check.run is not None:
             key = context.keymap.key_of("work_run")
             passed = "It passed, but its files have changed since it began."
-            how = {"stale": passed, OUTDATED: passed, "failed": "It failed on earlier files."}.get(check.run.state, "")
+            how = {"stale": passed, "failed": "It failed on earlier files."}.get(check.run.state, "")
             lines += block(f"{how} {key} runs it again.".lstrip(), max(8, room - 4), "$muted", indent=5)
         if check.run is not None and check.run.state == "failed" and check.run.output:
             output = check.run.output.rstrip()
