@@ -398,7 +398,7 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
         (True, f"2/9 done · 1 skipped · 2 failed {'▰' * 4}{'▱' * 16}", (4, 2, 4)),
     ],
 )
-async def test_the_bar_is_full_for_what_is_done_and_has_colours_for_what_is_skipped_and_failed(
+async def test_the_bar_is_full_for_what_is_done_and_has_a_colour_for_what_failed_alone(
     app, plan, report, has_checked, text, cells
 ):
     if has_checked:
@@ -409,7 +409,7 @@ async def test_the_bar_is_full_for_what_is_done_and_has_colours_for_what_is_skip
         style = StyleCache.of(app).style
         rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
         *bars, _ = [(len(part.text), part.style.color) for part in rule if part.style and part.text.strip("▰▱") == ""]
-        colors = ("$state-done", "$muted", "$state-failed")
+        colors = ("$muted", "$muted", "$state-failed")
         assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
         reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]
         assert reds[:-1] == ["2 failed" if has_checked else "1 failed"]

@@ -580,10 +580,10 @@ async def test_the_form_of_a_job_points_at_the_field_that_takes_what_is_typed(ev
     app = make_app(evening.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "e")
-        assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">Name           Digest mail"]
+        assert [line for line in shown(app).splitlines() if line.startswith("▌")] == ["▌Name          Digest mail"]
         await settle(pilot, "tab")
-        assert [line for line in shown(app).splitlines() if line.startswith(">")] == [">When           0 16 * * *"]
-        assert " Settings       e.g. timeout=600" in shown(app)
+        assert [line for line in shown(app).splitlines() if line.startswith("▌")] == ["▌When          0 16 * * *"]
+        assert " Settings      e.g. timeout=600" in shown(app)
 
 
 async def test_arrows_and_space_say_where_a_job_runs_and_tab_goes_to_the_next_field(jobs, make_app):

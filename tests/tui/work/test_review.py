@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from types import SimpleNamespace
 
@@ -121,7 +122,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
             rows = [" • since ", " •? #4  jose is "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
-        assert above[len(rows)].startswith("─ unproven: it has no check ")
+        assert re.match(r"─ \d files \+.* · unproven: it has no check ", above[len(rows)])
 
 
 async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_the_task_is_back(plan, place, make_app):
@@ -287,7 +288,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
         await settle(pilot, "escape", "y")
         assert "Not merged: you have 2 unsent comments. s sends them; c on one, emptied, deletes it." in said(app)
-        assert "2 comments to send before it is accepted ─" in shown(app)
+        assert " · unproven: it has no check · 2 comments to send" in shown(app), "in one line, in one order"
         await settle(pilot, "escape")
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -968,7 +969,7 @@ async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_
             assert "✓ 1" in head and "✗ 1" in head
         else:
             facts = next(line for line in lines(app) if "on this tree" in line)
-            assert facts.startswith("─ ✗ types  ✓ tests  on this tree   2 files +7 -1")
+            assert facts.startswith("─ 2 files +7 -1 · ") and "✗ types  ✓ tests  on this tree" in facts
 
 
 async def test_r_runs_the_checks_of_the_task_and_a_task_without_checks_says_so(plan, place, make_app):

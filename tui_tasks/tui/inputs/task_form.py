@@ -100,17 +100,18 @@ class EditScreen(FormScreen[Form]):
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
             yield rule(self.context)
-            with Horizontal(classes="field"):
-                yield Static(plain(" Title  "))
+            with Horizontal(classes="field labelled"):
+                yield Static("Title", classes="label")
                 yield WordLine(self._form.name, id="name", keys=moves)
-            with Horizontal(classes="field"):
-                yield Static(plain(" Fields "))
+            with Horizontal(classes="field labelled"):
+                yield Static("Fields", classes="label")
                 yield WordLine(self._form.fields, id="fields", keys=moves, placeholder=SIGNS_HELP)
-            yield Static(plain(" Description", "$muted"))
-            yield LongText(self._form.description, id="description")
+            with Horizontal(classes="long labelled"):
+                yield Static(FIELDS["description"], classes="label")
+                yield LongText(self._form.description, id="description")
             for field, text in zip(task_fields.FIELDS.values(), self._form.lines, strict=True):
-                with Horizontal(classes="field"):
-                    yield Static(plain(f" {FIELDS[field.name]:<9}"))
+                with Horizontal(classes="field labelled"):
+                    yield Static(FIELDS[field.name], classes="label")
                     yield WordLine(text, id=f"field-{field.name}", keys=moves, placeholder=f"e.g. {field.example}")
             yield FootLine(self.context, id="foot")
 

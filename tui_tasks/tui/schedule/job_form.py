@@ -20,7 +20,6 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.requests.job_syntax import Times
-from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import WordLine
@@ -31,7 +30,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.screen_bases import plain
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -45,8 +43,6 @@ _LABELS: Final = {
     "system_prompt": "System prompt",
     "prompt": "Prompt",
 }
-# In cells, with what is between a label and its field.
-_LABEL: Final = 15
 _HINTS: Final = {
     "times": "e.g. 0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "e.g. timeout=600 retries=2 overlap=queue",
@@ -122,12 +118,8 @@ class JobForm(FormScreen[str]):
 
     AUTO_FOCUS = "FormLine"
     DEFAULT_CSS = """
-    JobForm #job-fields { height: 1fr; }
-    JobForm TextArea { height: 1fr; min-height: 3; width: 1fr; }
-    JobForm #system_prompt { height: 3; }
-    JobForm .long { height: auto; }
-    JobForm .long.main { height: 1fr; min-height: 3; }
-    JobForm .long Static { width: auto; }
+    JobForm #job-fields { height: auto; max-height: 55%; }
+    JobForm.-narrow #job-fields, JobForm.-short #job-fields { height: 1fr; max-height: 100%; }
     JobForm #preview { height: 3; }
     JobForm.-narrow #preview, JobForm.-short #preview { height: 2; }
     """
@@ -147,9 +139,8 @@ class JobForm(FormScreen[str]):
             yield rule(self.context)
             with VerticalScroll(id="job-fields", can_focus=False):
                 for name, label in _LABELS.items():
-                    kind = "long main" if name == "prompt" else "long" if name in _LONG else "field"
-                    with Horizontal(classes=kind):
-                        yield Static(plain(f" {label:<{_LABEL}}", "$muted"), id=f"label-{name}")
+                    with Horizontal(classes=f"{'long' if name in _LONG else 'field'} labelled"):
+                        yield Static(label, classes="label")
                         yield self._field(name)
             yield rule(self.context)
             yield TextLines(self.context, self._preview_text, id="preview")
@@ -202,11 +193,7 @@ class JobForm(FormScreen[str]):
         self._preview()
 
     def on_descendant_focus(self) -> None:
-        """Point at the field, and explain it if it needs that."""
-        for name, label in _LABELS.items():
-            is_here = self.focused is not None and self.focused.id == name
-            text = plain(f"{sign('cursor') if is_here else ' '}{label:<{_LABEL}}", "$key" if is_here else "$muted")
-            self.query_one(f"#label-{name}", Static).update(text)
+        """Explain the field if it needs that."""
         self._preview()
 
     def _preview(self) -> None:

@@ -106,19 +106,22 @@ def sides(lines: Sequence[DiffLine]) -> Iterator[list[int]]:
 
 
 def drawn(line: DiffLine, runs: Runs, width: int, digits: int) -> list[list[Part]]:
-    """Return a line in parts of at most `width` cells; `digits`: the width of the numbers at the left, 0: none."""
+    """Return a line in parts of at most `width` cells; `digits`: the width of the numbers at the left, 0: none.
+
+    Its text leaves the last cell free, for a scroll mark; the ground of a changed line does not.
+    """
     if line.kind in "@h\\":
         style = "$secondary" if line.kind == "@" else "$muted"
         return [[(f" {text}", style)] for text in _broken(line.text, max(8, width - 2))]
     sign, ground = _SIGNS.get(line.kind, "$muted"), _GROUNDS.get(line.kind, "")
-    room = max(8, width - digits - 4)
+    room = max(8, width - digits - 5)
     rows: list[list[Part]] = []
     at = 0
     for text in _broken(line.text, room):
         number = f" {line.number if not rows else '':>{digits}} " if digits else " "
         mark = line.kind if not rows else " "
         parts = _coloured(text, at, runs, ground)
-        filling = " " * (room - cell_len(text)) if ground else ""
+        filling = " " * (room + 1 - cell_len(text)) if ground else ""
         rows.append([(number, "$muted"), (f"{mark} ", f"{sign} {ground}".strip()), *parts, (filling, ground)])
         at += len(text)
     return rows

@@ -231,7 +231,7 @@ class DiffSide:
         row, facts = self._files.row, self._facts()
         key, change = self._files.cursor, row.change if row is not None else None
         if change is None:
-            summary = _text_rows(review_text.summary(self._context, facts, self._width - 2))
+            summary = _text_rows(review_text.summary(self._context, facts, self._width - 3))
             self._put(_side_rows([], {}, self._comments(), "", self._width, summary), key)
         elif (text := self._texts.get(key or "")) is not None:
             notes = _text_rows([[], [(f" {text.note}", "$muted")]]) if text.note else []
@@ -242,7 +242,7 @@ class DiffSide:
 
     @property
     def _width(self) -> int:
-        return (self.list.size.width or self.list.app.size.width) - 1
+        return self.list.size.width or self.list.app.size.width
 
     def _put(self, rows: Sequence[SideRow], key: str | None) -> None:
         """Show rows; the cursor stays where it is the same file."""

@@ -21,8 +21,6 @@ from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.safe import cell_len
-from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.asks.answer_keys import Reading
@@ -56,8 +54,8 @@ REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
 LOOK_SECONDS: Final = 1.0
 # The lines below the head that are neither of the files nor of the diff, and the least lines of the files.
 _AROUND: Final = 4
-# In cells: the ends of a rule with two texts.
-_ENDS: Final = 7
+# In cells: the ends of a rule.
+_ENDS: Final = 4
 _LEAST_FILES: Final = 3
 # What has rows above a review, and how many at most. The lines of the screen beside those and the diff, and of the
 # diff beside those that were changed.
@@ -366,10 +364,10 @@ class ReviewScreen(Overlay):
         return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
 
     def _facts_parts(self, width: int) -> Sequence[Part]:
-        unsent = f"{count(len(self.comments), 'comment')} to send before it is accepted" if self.comments else ""
-        room = width - cell_len(unsent) - _ENDS
-        facts = review_text.facts_line(self.facts, room, ascii_only=self.context.ascii_only)
-        return rule_parts(self.context, width, facts, [(unsent, "$changed")] if unsent else ())
+        facts, unsent, ascii_only = self.facts, len(self.comments), self.context.ascii_only
+        return rule_parts(
+            self.context, width, review_text.facts_line(facts, unsent, width - _ENDS, ascii_only=ascii_only)
+        )
 
     def _path_parts(self, width: int) -> Sequence[Part]:
         row, of = self.files.row, self._file_rows.total() - 1

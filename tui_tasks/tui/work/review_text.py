@@ -130,22 +130,32 @@ def _sent(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
 _WHOLE: Final = "The work as a whole"
 
 
-def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
-    """`✓ tests  ✗ types  on this tree   2 files +7 -1   2 commits ahead of main   task/31-rotate-keys`, what matters
-    most first, as much as there is room for.
+# The places of the facts in the line, what matters most first.
+_BY_WEIGHT: Final = (2, 0, 3, 1, 4)
+
+
+def facts_line(facts: WorkFacts, unsent: int, width: int, *, ascii_only: bool) -> list[Part]:
+    """`2 files +7 -1 · 2 commits ahead of main · ✓ tests  on this tree · 1 comment to send · task/31-rotate-keys`, as
+    much as there is room for; `unsent`: how many comments are not sent yet.
     """
     review, work = facts.review, facts.work
-    parts: list[Part] = checks(facts, ascii_only=ascii_only)
-    more: list[Part] = [(summary_word(facts), "$state-failed" if facts.problem else "")]
-    if review is not None:
-        behind = f", {review.behind} behind" if review.behind else ""
-        more.append((f"{count(review.ahead, 'commit')}{_beyond(facts, 24)}{behind}", "$muted"))
-    more.append((safe_line(work.branch or "no branch", 40), "$muted"))
-    for text, style in more:
-        gap = "   " if parts else ""
-        if sum(cell_len(part) for part, _ in parts) + cell_len(gap + text) < width:
-            parts.append((gap + text, style))
-    return parts
+    behind = f", {review.behind} behind" if review is not None and review.behind else ""
+    commits = f"{count(review.ahead, 'commit')}{_beyond(facts, 24)}{behind}" if review is not None else ""
+    pieces: list[list[Part]] = [
+        [(summary_word(facts), "$state-failed" if facts.problem else "")],
+        [(commits, "$muted")],
+        checks(facts, ascii_only=ascii_only),
+        [(f"{count(unsent, 'comment')} to send" if unsent else "", "$changed")],
+        [(safe_line(work.branch or "no branch", 40), "$muted")],
+    ]
+    dot, kept, left = " - " if ascii_only else " · ", set[int](), width + 3
+    for at in _BY_WEIGHT:
+        cells = sum(cell_len(text) for text, _ in pieces[at])
+        if cells and cells + 3 <= left:
+            kept.add(at)
+            left -= cells + 3
+    parts = [part for at in sorted(kept) for part in ((dot, "$muted"), *pieces[at])]
+    return parts[1:]
 
 
 def whole_word(facts: WorkFacts) -> str:
