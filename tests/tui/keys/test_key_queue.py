@@ -332,11 +332,11 @@ async def test_titles_that_are_typed_on_after_quick_add_press_no_key_and_open_it
     monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", DEADLINE)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        titles = ("buy", "Write", "quit", "deploy", "bake", "add")
+        titles = ("buy", "Write", "quit", "get", "Keep", "deploy", "bake", "add")
         type_at_once(app, "g", "n", *(key for title in titles for key in (*title, "enter")), "escape", "d")
         await settled(app, pilot)
         names = [task.name for task in task_queries.tasks(app.link.db, app.state.current_list.id)]
-        assert names[1:7] == [*titles[:-1], "Audit CloudFlare WAF rules"]
+        assert names[1:9] == [*titles[:-1], "Audit CloudFlare WAF rules"]
         assert said(app).startswith("Deleted “add”") and len(app.screen_stack) == 1
 
 

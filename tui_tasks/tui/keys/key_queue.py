@@ -123,7 +123,7 @@ class KeyQueue:
         self._lets_one_act = self._keeps = False
         self.drafts: dict[str, str] = {}
         """What was typed and is kept, by what it is about."""
-        self._opens_again = ""
+        self._opens_again = self._moved_by = ""
         self._go_on: Callable[[str], None] | None = None
         # A key that waits until a pause shows that it begins no word.
         self._held: events.Key | None = None
@@ -175,14 +175,16 @@ class KeyQueue:
         With `keeps`, what is dropped is kept for the next time of the `action`: see `Context.typed_for`.
         """
         self._lets_one_act, self._keeps = bool(refused) and not refused.endswith(PRESS_AGAIN), keeps
-        self._refused, self._opens_again, self._has_dropped, self._tried = refused, "", False, action
+        self._refused, self._has_dropped, self._tried = refused, False, action
+        self._opens_again = self._moved_by = ""
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
     def expect_more(self, action: str, refused: str, go_on: Callable[[str], None] | None = None) -> None:
         """Note that a key has closed an input, or was refused. What is typed on until a pause or Esc is dropped, but
         for keys that show or move something, and for that of the `action` that opens the input again.
 
-        With `go_on`, one letter alone runs after a pause; two begin words, which `go_on` puts into the input again.
+        With `go_on`, one letter alone runs after a pause; two begin words, which `go_on` puts into the input again,
+        with letters right before them that have moved the cursor.
         """
         self.expect_words(refused)
         self._opens_again, self._go_on = action, go_on
@@ -209,6 +211,7 @@ class KeyQueue:
             opens_again = self._action(event.key) == self._opens_again
             if (shows or opens_again) and self._held is None:
                 self._expects_words_on = None if opens_again else screen
+                self._moved_by += event.character if event.character and event.character.isalpha() else ""
                 return False
             if self._go_on is not None and not self._has_dropped and self._goes_on(event, self._go_on):
                 return True
@@ -249,7 +252,7 @@ class KeyQueue:
         if not event.is_printable:
             return False
         self._expects_words_on = None
-        go_on(f"{first.character if first is not None else ''}{event.character}")
+        go_on(f"{self._moved_by}{first.character if first is not None else ''}{event.character}")
         return True
 
     def _hold(self, event: events.Key) -> bool:
