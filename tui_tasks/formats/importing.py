@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tui_tasks.core.commit import rank
 from tui_tasks.core.commit.rank import is_file_rank, without_collisions
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList, ImportDeletion, ImportList, ImportLog, ImportTask
@@ -210,7 +211,7 @@ class Importer:
             stays = {
                 task.uid for task in task_queries.claimed_or_held(self._db, list_id) if task.claimed_by is not None
             }
-            present = task_queries.ranks_up_from(self._db, list_id, "", -1)
+            present = rank.ranks_up_from(self._db, list_id, "", -1)
             taken = {rank for uid, rank in present if uid not in imported or uid in stays}
             moved = {uid: rank for uid, rank in wanted.items() if uid not in stays}
             ranks |= without_collisions(moved, taken)

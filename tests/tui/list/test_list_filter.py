@@ -400,7 +400,7 @@ async def test_the_list_of_a_dialect_says_why_it_stays_and_what_is_typed_then_pr
             assert said(app) == f"{why} What you typed was dropped."
             assert app.state.current_list.name == "todo" and not app.state.current_list.archived
             await settle(pilot, "escape")
-        assert task_queries.in_progress(app.link.db, app.state.list_id) is None
+        assert task_queries.tasks_of_status(app.link.db, app.state.list_id, "in_progress", 1) == []
 
 
 async def test_a_list_with_open_tasks_is_archived_only_after_a_question_that_names_who_is_at_work(app, plan):

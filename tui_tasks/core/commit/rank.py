@@ -23,7 +23,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J
-from tui_tasks.core.schema.tables import ListRow
+from tui_tasks.core.schema.tables import ListRow, TaskRow
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
@@ -177,6 +177,22 @@ _REACH: Final = 16
 # The longest translation of a rank in an old entry.
 _LONGEST: Final = 1_000
 
+_RANKS_UP = Statement(
+    lambda: (
+        TaskRow.select(TaskRow.uid, TaskRow.rank)
+        .where(task_queries.LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+        .order_by(TaskRow.rank)
+        .limit(slot("limit"))
+    )
+)
+_RANKS_DOWN = Statement(
+    lambda: (
+        TaskRow.select(TaskRow.uid, TaskRow.rank)
+        .where(task_queries.LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank <= slot("rank")))
+        .order_by(TaskRow.rank.desc())
+        .limit(slot("limit"))
+    )
+)
 _RERANKED = Statement(
     lambda: (
         J.select(J.seq, ListRow.id, J.old, J.new)
@@ -198,8 +214,8 @@ def rebalanced(tx: Transaction, task: Task) -> Task:
     """Give short ranks to a task with a long one and its neighbours; return the task."""
     reach = _REACH
     while True:
-        below = task_queries.ranks_down_from(tx.db, task.list_id, task.rank, reach)
-        above = task_queries.ranks_up_from(tx.db, task.list_id, task.rank, reach)
+        below = ranks_down_from(tx.db, task.list_id, task.rank, reach)
+        above = ranks_up_from(tx.db, task.list_id, task.rank, reach)
         old = {**dict(reversed(below)), **dict(above)}
         # The outermost tasks keep their ranks, except at an end of the list.
         uids = list(old)
@@ -249,3 +265,13 @@ def _follow(place: str, olds: list[str], news: list[str]) -> str:
     if len(moved) <= _LONGEST:
         return moved
     return between(before, news[at + 1] if at + 1 < len(news) else None)
+
+
+def ranks_up_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
+    """Return the uids and ranks of the next tasks after a rank, in order."""
+    return db.all(_RANKS_UP, list=list_id, rank=rank, limit=limit)
+
+
+def ranks_down_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
+    """Return the uids and ranks of the task at a rank and of those before it, last first."""
+    return db.all(_RANKS_DOWN, list=list_id, rank=rank, limit=limit)

@@ -94,22 +94,6 @@ _NEIGHBOUR_BEFORE = Statement(
         .limit(1)
     )
 )
-_RANKS_UP = Statement(
-    lambda: (
-        TaskRow.select(TaskRow.uid, TaskRow.rank)
-        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
-        .order_by(TaskRow.rank)
-        .limit(slot("limit"))
-    )
-)
-_RANKS_DOWN = Statement(
-    lambda: (
-        TaskRow.select(TaskRow.uid, TaskRow.rank)
-        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank <= slot("rank")))
-        .order_by(TaskRow.rank.desc())
-        .limit(slot("limit"))
-    )
-)
 _AT_RANK = Statement(
     lambda: TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank == slot("rank")))
 )
@@ -381,11 +365,6 @@ def held_count(db: Database, agent: str) -> int:
     return count
 
 
-def in_progress(db: Database, list_id: int) -> Task | None:
-    """Return the first task in progress of a list, or None."""
-    return next(iter(tasks_of_status(db, list_id, "in_progress", 1)), None)
-
-
 def in_progress_for(db: Database, list_id: int, agent: str, but: str = "") -> Task | None:
     """Return the first task in progress of a list that counts for an agent, or None; `but`: a uid to leave out."""
     row = db.one(_IN_PROGRESS_FOR, list=list_id, agent=agent, but=but)
@@ -413,16 +392,6 @@ def rank_beside(db: Database, list_id: int, rank: str, *, after: bool) -> str | 
     """Return the rank of the task right after or before a rank; None at the end."""
     row = db.one(_NEIGHBOUR_AFTER if after else _NEIGHBOUR_BEFORE, list=list_id, rank=rank)
     return row[0] if row else None
-
-
-def ranks_up_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
-    """Return the uids and ranks of the next tasks after a rank, in order."""
-    return db.all(_RANKS_UP, list=list_id, rank=rank, limit=limit)
-
-
-def ranks_down_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
-    """Return the uids and ranks of the task at a rank and of those before it, last first."""
-    return db.all(_RANKS_DOWN, list=list_id, rank=rank, limit=limit)
 
 
 def at_rank(db: Database, list_id: int, rank: str) -> set[str]:

@@ -16,6 +16,7 @@ from tui_tasks.core.read.tasks.task_names import named, waits_for
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.snapshots import Claim, Entry, Task
+from tui_tasks.core.vocab import CLOSED
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -178,3 +179,11 @@ def _give_back(tx: Transaction, claim: Claim, task: Task, state: str) -> Task:
     task = change_task(tx, task, "task.updated", changes)
     tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
     return task
+
+
+def end_claim(tx: Transaction, task: Task) -> None:
+    """End the claim of a task that is finished, given back or deleted (docs: protocol, section 7)."""
+    claim = task_records.of_task(tx.db, task.uid)
+    if claim is not None:
+        state = "finished" if task.status in CLOSED else "released"
+        tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)

@@ -1,4 +1,4 @@
-"""What is recorded beside a task: log entries, links to graph nodes, and saved state."""
+"""What is recorded beside a task: log entries, links to graph nodes, saved state, and its result as a memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec.structs import asdict, replace
 from tui_tasks.core.operations.tasks import LinkNodes, LogTask, SaveState
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.tasks.task_rules import change_task, writable
-from tui_tasks.core.snapshots import LogEntry, SavedState, Task
+from tui_tasks.core.rules.tasks.task_rules import change_task, is_same, writable
+from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task
 from tui_tasks.core.vocab import refuse_too_long
 
 if TYPE_CHECKING:
@@ -70,3 +70,25 @@ def save_state(tx: Transaction, op: SaveState) -> SavedState:
         old = {name: getattr(known, name) for name in new}
         tx.emit("state.saved", "state", task.uid, old=old, new=new, task=touched(tx, task))
     return saved if new.keys() - {"saved_at"} else known
+
+
+def remember_result(tx: Transaction, task: Task) -> None:
+    """Save the result of a done task as its memory; an earlier result of the task is replaced
+    (seed 001; docs: protocol, section 6, `task`).
+    """
+    known = task_records.any_memory_of(tx.db, task.uid)
+    new = {"title": task.name, "domain": task.domain, "content": task.result}
+    if known is None:
+        made = Memory(
+            id=tx.state_cache.next_id("memory"),
+            uid=tx.new_uid(),
+            task_uid=task.uid,
+            created_at=tx.now,
+            updated_at=tx.now,
+            deleted=False,
+            **new,
+        )
+        tx.emit("memory.saved", "memory", made.uid, new=asdict(made), task=task)
+    elif known.deleted or any(not is_same(name, getattr(known, name), value) for name, value in new.items()):
+        new |= {"updated_at": tx.now, "deleted": False}
+        tx.emit("memory.saved", "memory", known.uid, old={n: getattr(known, n) for n in new}, new=new, task=task)

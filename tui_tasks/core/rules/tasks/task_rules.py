@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.rank import MAX_CHARS, between, rebalanced
@@ -17,7 +16,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.tasks import held_rules
-from tui_tasks.core.snapshots import Memory, Task, TaskList, full_task
+from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.core.vocab import refuse_too_long
 
 if TYPE_CHECKING:
@@ -255,7 +254,9 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     if is_reported:
         check_gate.begin(tx, changed, home)
     if ends_claim:
-        _end_claim(tx, changed)
+        from tui_tasks.core.rules.tasks import claim_rules  # for tasks that are claimed alone
+
+        claim_rules.end_claim(tx, changed)
     if changed.status == "done" and ("status" in new or "result" in new):
         _remember_result(tx, changed)
     if "status" in new and tx.state_cache.has_work:
@@ -319,16 +320,6 @@ def _instants(status: str, now: int) -> dict[str, Any]:
     if status in vocab.CLOSED:
         return {"finished_at": now}
     return {"started_at": None, "finished_at": None}
-
-
-def _end_claim(tx: Transaction, task: Task) -> None:
-    """End the claim of a task that is finished, given back or deleted (docs: protocol, section 7)."""
-    from tui_tasks.core.read.tasks import task_records  # for tasks that are claimed alone
-
-    claim = task_records.of_task(tx.db, task.uid)
-    if claim is not None:
-        state = "finished" if task.status in vocab.CLOSED else "released"
-        tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
 
 
 @rule(EditTask)
@@ -401,27 +392,7 @@ def _tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) 
 
 
 def _remember_result(tx: Transaction, task: Task) -> None:
-    """Save the result of a done task, if it has one, as its memory; an earlier result of the task is replaced
-    (seed 001; docs: protocol, section 6, `task`).
-    """
-    if task.result is None:
-        return
-    # Few tasks have a result, and a short command does not import what it does not need.
-    from tui_tasks.core.read.tasks import task_records
+    if task.result is not None:
+        from tui_tasks.core.rules.tasks import record_rules  # few tasks have a result
 
-    known = task_records.any_memory_of(tx.db, task.uid)
-    new = {"title": task.name, "domain": task.domain, "content": task.result}
-    if known is None:
-        made = Memory(
-            id=tx.state_cache.next_id("memory"),
-            uid=tx.new_uid(),
-            task_uid=task.uid,
-            created_at=tx.now,
-            updated_at=tx.now,
-            deleted=False,
-            **new,
-        )
-        tx.emit("memory.saved", "memory", made.uid, new=asdict(made), task=task)
-    elif known.deleted or any(not is_same(name, getattr(known, name), value) for name, value in new.items()):
-        new |= {"updated_at": tx.now, "deleted": False}
-        tx.emit("memory.saved", "memory", known.uid, old={n: getattr(known, n) for n in new}, new=new, task=task)
+        record_rules.remember_result(tx, task)
