@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple, NoReturn
 
 from tui_tasks import __version__
 from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
-from tui_tasks.cli.options import USAGE, declare_options, exit_unrecognized
+from tui_tasks.cli.options import USAGE, declare_options
 from tui_tasks.core import vocab
 from tui_tasks.text.safe import safe_line
 
@@ -33,6 +33,25 @@ _OTHER_WORDS: Final = {
     **vocab.STATUSES_ELSEWHERE,
 }
 """Words that other commands, or other programs, have for actions, statuses and formats."""
+_OTHER_OPTIONS: Final = {
+    "--as": "--agent",
+    "--name": "--agent",
+    "--user": "--agent",
+    "--database": "--db",
+    "--file": "--db",
+    "--cron": "--when",
+    "--schedule": "--when",
+}
+"""Words of other programs for options."""
+_IN_WORDS: Final = {
+    "--priority": "!high",
+    "--prio": "!high",
+    "--tag": "#tag",
+    "--tags": "#tag",
+    "--due": "due:fri",
+    "--sort": "sort:due",
+}
+"""What stands among the words of a task or a filter, where other programs have options."""
 _CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
 """What argparse says of a word that is none of the choices of an argument."""
 _NO_HELP: Final = re.compile(r"argument -h/--help: ignored explicit argument '(.*)'", re.DOTALL)
@@ -163,3 +182,28 @@ def _with_examples(name: str, epilog: str | None) -> str | None:
     lines = EXAMPLES[name].splitlines()
     examples = "\n".join([f"example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
     return f"{epilog}\n\n{examples}" if epilog else examples
+
+
+def exit_unrecognized(parser: argparse.ArgumentParser, called: str, words: Sequence[str]) -> NoReturn:
+    """End the process as wrong usage, and say what unknown words of a command may have meant.
+
+    `parser` is that of the command, or of its action; `called` is how the command is called.
+    """
+    unknown, meant = safe_line(" ".join(words), 60), safe_line(_meant(parser, called.split()[-1], words), 60)
+    hint = f": did you mean {meant}?" if meant else ";"
+    parser.exit(USAGE, f"{called}: unrecognized arguments: {unknown}{hint} `{called} --help` lists what it takes\n")
+
+
+def _meant(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> str:
+    """Return what an unknown option may have meant among those of a command; empty if nothing is near."""
+    if command == "ls" and words[0].startswith("-") and words[0][1:].isalnum():
+        return f"-#{words[0][1:]}"
+    if command == "export" and not words[0].startswith("-"):
+        return f"> {words[0]}"
+    option = next((word.partition("=")[0] for word in words if word.startswith("--")), "")
+    known = [option for action in parser._actions for option in action.option_strings]
+    if not option or (meant := _OTHER_OPTIONS.get(option)) in known:
+        return meant if option and meant else ""
+    if option in _IN_WORDS and command in ("add", "edit", "ls"):
+        return _IN_WORDS[option]
+    return next(iter(get_close_matches(option, known, 1, 0.75)), "")

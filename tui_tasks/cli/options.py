@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
@@ -113,56 +113,6 @@ def print_refusal(refused: Exception, what: str = "tui-tasks") -> None:
         print(f"  {safe_line(problem['message'])}", file=sys.stderr)
 
 
-_OTHER_OPTIONS: Final = {
-    "--as": "--agent",
-    "--name": "--agent",
-    "--user": "--agent",
-    "--database": "--db",
-    "--file": "--db",
-    "--cron": "--when",
-    "--schedule": "--when",
-}
-"""Words of other programs for options."""
-_IN_WORDS: Final = {
-    "--priority": "!high",
-    "--prio": "!high",
-    "--tag": "#tag",
-    "--tags": "#tag",
-    "--due": "due:fri",
-    "--sort": "sort:due",
-}
-"""What stands among the words of a task or a filter, where other programs have options."""
-
-
-def exit_unrecognized(parser: argparse.ArgumentParser, called: str, words: Sequence[str]) -> NoReturn:
-    """End the process as wrong usage, and say what unknown words of a command may have meant.
-
-    `parser` is that of the command, or of its action; `called` is how the command is called.
-    """
-    from tui_tasks.text.safe import safe_line
-
-    unknown, meant = safe_line(" ".join(words), 60), safe_line(_meant(parser, called.split()[-1], words), 60)
-    hint = f": did you mean {meant}?" if meant else ";"
-    parser.exit(USAGE, f"{called}: unrecognized arguments: {unknown}{hint} `{called} --help` lists what it takes\n")
-
-
-def _meant(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> str:
-    """Return what an unknown option may have meant among those of a command; empty if nothing is near."""
-    if command == "ls" and words[0].startswith("-") and words[0][1:].isalnum():
-        return f"-#{words[0][1:]}"
-    if command == "export" and not words[0].startswith("-"):
-        return f"> {words[0]}"
-    option = next((word.partition("=")[0] for word in words if word.startswith("--")), "")
-    known = [option for action in parser._actions for option in action.option_strings]
-    if not option or (meant := _OTHER_OPTIONS.get(option)) in known:
-        return meant if option and meant else ""
-    if option in _IN_WORDS and command in ("add", "edit", "ls"):
-        return _IN_WORDS[option]
-    from difflib import get_close_matches  # only wrong usage needs it
-
-    return next(iter(get_close_matches(option, known, 1, 0.75)), "")
-
-
 def _own_parser(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.ArgumentParser:
     """Return the parser of the command, or of its action."""
     for name in (options.command.name, getattr(options, "action", None)):
@@ -196,6 +146,8 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         rest += more
         more = []
     if more and not _take_behind_options(parser, options, more):
+        from tui_tasks.cli.command_parser import exit_unrecognized
+
         called = f"tui-tasks {options.command.name}".rstrip()
         exit_unrecognized(_own_parser(parser, options), called, more)
     _take_bounds(parser, options)
