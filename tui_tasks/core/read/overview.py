@@ -4,7 +4,7 @@ looks elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -206,6 +206,15 @@ class StateChanges(msgspec.Struct, frozen=True):
     def tasks(self) -> set[str]:
         """Return the uids of the tasks that the entries are about, and of the tasks in `waiting`."""
         return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
+
+
+def joined(batches: Sequence[StateChanges]) -> StateChanges:
+    """Return the changes of one or several batches that follow each other."""
+    if len(batches) == 1:
+        return batches[0]
+    entries = tuple(entry for batch in batches for entry in batch.entries)
+    waiting = frozenset(uid for batch in batches for uid in batch.waiting)
+    return StateChanges(batches[0].since, batches[-1].seq, entries, any(batch.all for batch in batches), waiting)
 
 
 def changes_since(db: Database, since: int) -> StateChanges | None:

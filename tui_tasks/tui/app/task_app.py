@@ -300,10 +300,10 @@ class TaskApp(Actor, ResilientApp):
 
     def on_changed(self) -> None:
         """Pass changes to the shared state, then to what is on screen; hidden panes read when they are shown."""
-        changes = _joined(self._pending)
-        self._pending.clear()
-        if changes is None or not self.screen_stack:  # it is closing
+        pending, self._pending = self._pending, []
+        if not pending or not self.screen_stack:  # it is closing
             return
+        changes = overview.joined(pending)
         try:
             self._apply(changes)
         except READ_ERRORS as error:
@@ -479,11 +479,3 @@ def _ascii_filters() -> Sequence[LineFilter]:
     from tui_tasks.tui.painting.styles import AsciiFilter
 
     return (AsciiFilter(),)
-
-
-def _joined(batches: list[StateChanges]) -> StateChanges | None:
-    if len(batches) < 2:
-        return batches[0] if batches else None
-    entries = tuple(entry for batch in batches for entry in batch.entries)
-    waiting = frozenset(uid for batch in batches for uid in batch.waiting)
-    return StateChanges(batches[0].since, batches[-1].seq, entries, any(batch.all for batch in batches), waiting)
