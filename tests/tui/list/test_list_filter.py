@@ -536,6 +536,15 @@ async def test_the_keys_of_a_task_are_at_the_foot_again_once_a_filter_that_found
         assert "s Status" in lines(app)[-1]
 
 
+async def test_the_palette_names_what_becomes_of_a_rule_of_the_list_now(app):
+    titles = ("Allow one task in progress for each agent", "Allow any number of tasks in progress in this list")
+    async with opened(app) as pilot:
+        for title, other in (titles, titles[::-1]):
+            await settle(pilot, "colon", *"one task")
+            assert title in shown(app) and other not in shown(app)
+            await settle(pilot, "enter")
+
+
 async def test_a_list_is_held_to_one_task_in_progress(app, plan):
     async with opened(app) as pilot:
         app.context.do("one_at_a_time")

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 
 _NO_NAME: Final = "a list needs a name"
+_ENDS: Final = {
+    "one_at_a_time": "Allow any number of tasks in progress in this list",
+    "review_list": "Take new tasks of agents in this list without your acceptance",
+    "auto_list": "Stop starting agents on the ready tasks of this list, or change how many",
+}
+"""What the actions do in a list that has their rule."""
 # The question before a list is archived reads so many tasks for the names of the agents at work.
 _MOST_NAMED: Final = 4
 
@@ -37,6 +43,12 @@ class ProjectActions(Controller):
         if action.id == "only_project" and not self._context.state.projects.title:
             return f"No project is chosen. {self._context.keymap.key_of('projects')} chooses one."
         return None
+
+    @override
+    def title(self, action: Action) -> str:
+        """The project that is shown alone gives way to all."""
+        is_alone = action.id == "only_project" and self._context.state.projects.is_alone
+        return "Show agents, inbox and log of all projects" if is_alone else action.title
 
     def do_projects(self) -> None:
         """Open the picker of projects."""
@@ -195,6 +207,17 @@ class ListActions(Controller):
         if self._context.navigation.screen_name:
             return f"No list is on screen. {key_of('back')} goes back to the panes."
         return f"No list is on screen. {key_of('pane_list')} shows it."
+
+    @override
+    def title(self, action: Action) -> str:
+        """A rule that the list has is taken off."""
+        home = self._context.state.current_list
+        if home is None:
+            return action.title
+        auto = self._context.state.autos.get(home.uid)
+        ends = {"one_at_a_time": home.one_in_progress, "review_list": home.review}
+        ends["auto_list"] = auto is not None and auto.is_on
+        return _ENDS[action.id] if ends.get(action.id) else action.title
 
     async def do_one_at_a_time(self) -> None:
         """Hold the list to one task in progress for each agent, or no longer (docs: protocol, section 5)."""
