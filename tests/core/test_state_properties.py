@@ -181,10 +181,9 @@ class TheState(StateSteps):
             assert len({task.rank for task in task_queries.tasks(self.db, home.id)}) == home.total
             if home.one_in_progress:
                 assert not self.model.several(state.homes[home.uid])
-            in_progress = task_queries.in_progress(self.db, home.id)
-            assert (in_progress.uid if in_progress else None) == next(
-                (uid for uid in state.homes[home.uid].order if state.items[uid].status == "in_progress"), None
-            )
+            in_progress = task_queries.tasks_of_status(self.db, home.id, "in_progress", 1)
+            at_work = [uid for uid in state.homes[home.uid].order if state.items[uid].status == "in_progress"]
+            assert [task.uid for task in in_progress] == at_work[:1]
             found = ready_tasks.next_task(self.db, home.id, None)
             assert (found.uid if found else None) == self.model.next_ready(None, [home.uid], claimable=False)
         for uid in state.items:
