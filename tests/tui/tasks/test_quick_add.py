@@ -238,7 +238,7 @@ async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, actio
         await settle(pilot)
         await app.on_event(events.Paste(NOTES))
         await pilot.pause()
-        assert "a task a line: 3 tasks" in shown(app)
+        assert "a task a line: 3 tasks; 1 title with a mistake, as typed: raise !hell" in shown(app)
         await press(app, pilot, "t")
         first = 2 if action == "new" else 1
         assert order(app)[first : first + 3] == ["Rotate keys", "Call Ann", "raise !hell"]

@@ -300,7 +300,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         items = items_of(typed[:at] + text + typed[at:])
         too_many = f"at most {MAX_LINES:,} at once" if len(items) > MAX_LINES else ""
         whole = "the description of this task" if typed.strip() else "one task: first its title, then its description"
-        choices = [Choice("t", f"a task a line: {count(len(items), 'task')}", "", too_many), Choice("d", whole)]
+        tasks = f"a task a line: {count(len(items), 'task')}{self._kept_as_typed(items) if not too_many else ''}"
+        choices = [Choice("t", tasks, "", too_many), Choice("d", whole)]
         title = f"{count(len(text.splitlines()), 'line')} were pasted"
         key = await self.context.ask(Menu(self.context, title, choices))
         if key == "t":
@@ -309,6 +310,11 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         elif key == "d":
             name, _, rest = text.strip().partition("\n") if not typed.strip() else (typed, "", text.strip("\n"))
             self._write(name.strip(), rest.strip("\n"))
+
+    def _kept_as_typed(self, items: Sequence[str]) -> str:
+        """Return how many pasted lines have a mistake and become titles as they are, and the first; empty: none."""
+        wrong = [item for item in items if self._wrong(self._parsed(item))]
+        return f"; {count(len(wrong), 'title')} with a mistake, as typed: {safe_line(wrong[0], 30)}" if wrong else ""
 
     def _task_from(self, item: str) -> NewTask:
         """Return the task of a pasted line; a line with a mistake becomes a title as it is."""
