@@ -123,7 +123,7 @@ def test_no_arguments_whatever_are_a_defect(name):
                 assert reply["id"] == 7
                 assert reply["ok"] or reply["error"]["code"] in CODES, reply
             for home in task_queries.lists(store.db):
-                assert not home.one_in_progress or task_queries.has_several_in_progress(store.db, home.id) is None
+                assert not home.one_in_progress or task_queries.who_has_several_in_progress(store.db, home.id) is None
 
         run()
         assert backup.broken_link(store.db) is None

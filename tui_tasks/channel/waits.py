@@ -26,10 +26,10 @@ _log = logging.getLogger(__name__)
 
 # Microseconds until a wait whose end the storage refused is tried again.
 RETRY: Final = 500_000
-# Microseconds for which that is done once the input has ended; then the wait is answered with the storage's refusal.
+# Microseconds of such tries once the input has ended; then the wait is answered with the storage's refusal.
 _RETRIES_AT_END: Final = 1_000_000
 
-# Of so many waits for answers, one read tells which questions are open.
+# With this many waits for answers, one read finds all open questions.
 _MANY: Final = 8
 
 

@@ -76,7 +76,7 @@ def _call(options: argparse.Namespace) -> int:
         if options.tool == "scheduler:run_task" and status == 0 and hosts_scheduler(options):
             from tui_tasks.state import hosting
 
-            hosting.start_waiting(store)
+            hosting.start_waiting_runs(store)
     return status
 
 

@@ -168,7 +168,9 @@ def asks_screen(options: argparse.Namespace, store: Store) -> bool:
     return rights.asks_screen(_action_of(options)) and screen_presence.is_open(store.path)
 
 
-def agree(options: argparse.Namespace, store: Store, what: Sequence[str], question: str, otherwise: str) -> None:
+def confirm_at_terminal(
+    options: argparse.Namespace, store: Store, what: Sequence[str], question: str, otherwise: str
+) -> None:
     """Show what is decided on the terminal and ask there, unless the open screen shows it and asks.
 
     Args:

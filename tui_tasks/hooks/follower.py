@@ -256,7 +256,7 @@ class LostMachines:
         if not self._store.db.machine or time.monotonic() < self._refused_until:
             return 0
         try:
-            return restore(self._store, now) + self._end_all(now)
+            return _continue_sessions(self._store, now) + self._end_all(now)
         except RoleRefused as refused:
             _log.warning("what a lost machine holds stays open: %s", refused.message)
             self._refused_until = time.monotonic() + _SERVER_PATIENCE
@@ -342,11 +342,11 @@ def _end(tx: Transaction, machine: str) -> int:
     return len(sessions) + len(asks) + len(held) + len(waiting) + changes
 
 
-def restore(store: Store, now: int) -> int:
-    """Go on with sessions of this machine that another machine has ended, and whose process runs; return how many.
+def _continue_sessions(store: Store, now: int) -> int:
+    """Continue sessions of this machine that another machine has ended, and whose process runs; return how many.
 
     Raises:
-        StorageFailed: they go on another time.
+        StorageFailed: they continue at a later call.
     """
     machine = store.db.machine
     lost = [

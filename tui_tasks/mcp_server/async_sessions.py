@@ -26,7 +26,7 @@ from tui_tasks.dialects.requests import Identity
 from tui_tasks.hooks import PROGRAMS, session_processes
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
-from tui_tasks.state.open_store import take_in_hooks
+from tui_tasks.state.open_store import read_payloads
 
 
 class SessionSpeaker:
@@ -53,7 +53,7 @@ class SessionSpeaker:
             return session
         with contextlib.suppress(StorageFailed):
             # Hooks may have told of the start of the session.
-            take_in_hooks(session.store)
+            read_payloads(session.store)
             name = session.identity.agent
             agent = session_processes.agent_of(
                 session.store.db, self._plain, self._started_by, name, self._client_sessions

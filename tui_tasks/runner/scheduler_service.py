@@ -45,7 +45,7 @@ from tui_tasks.runner.supervisor_launch import Launcher, clear_away
 from tui_tasks.text.times import SECOND
 
 EVERY: Final = 15 * SECOND
-"""Microseconds between two looks."""
+"""Microseconds between two looks at stuck agents."""
 
 
 class StuckWatch:
@@ -201,8 +201,9 @@ class SchedulerService:
         return self._stuck.look(store, self._now())
 
     def _record(self, store: Store) -> None:
-        """Record that this process hosts the scheduler, and what keeps it from starting jobs, where that is new. What
-        fails here fails in a turn as well, which says so, and is tried again after it.
+        """Record that this process hosts the scheduler, and what keeps it from starting jobs, if that has changed.
+
+        A failure is not logged: the next turn fails, too, and logs it. Then this is tried again.
         """
         path, machine = heartbeats.real_path(store.db), store.db.machine
         one = Scheduler(*processes.identity(machine=machine), path, self._waits)
@@ -217,7 +218,7 @@ class SchedulerService:
             self._recorded = one
 
     def _drop_record(self, store: Store) -> None:
-        """Say that this process hosts it no more. A record that is left behind counts for nothing: its process ends."""
+        """Delete the record that this process hosts the scheduler. A record that is left counts only while it runs."""
         if self._recorded is not None:
             with contextlib.suppress(Refusal), storage_errors(store.path):
                 heartbeats.drop_schedulers(store.db, self._recorded)

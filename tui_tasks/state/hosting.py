@@ -35,7 +35,7 @@ def thresholds() -> Thresholds:
     return config.load(paths.configuration())[0].stuck
 
 
-def start_waiting(store: Store) -> None:
+def start_waiting_runs(store: Store) -> None:
     """Start the waiting runs from a process that ends soon; the runs outlive it."""
     if not inside_run(os.environ, store.db):
         SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings())).turn(store)
@@ -138,10 +138,7 @@ def _nothing(store: Store, clock: Clock) -> None:
 def _look_at_work(store: Store, clock: Clock) -> None:
     if not work_queries.live_here(store.db) and not work_queries.begun(store.db):
         return
-    from tui_tasks.work import (
-        interrupted_steps,
-        work_outcomes,  # for databases with work alone
-    )
+    from tui_tasks.work import interrupted_steps, work_outcomes  # for databases with work alone
 
     interrupted_steps.recover(store, clock())
     work_outcomes.look(store, clock())

@@ -48,7 +48,7 @@ def opened_store(path: str, *, read_only: bool, report: Report | None = None) ->
         store.db.has_ended = partial(_has_ended, store.db.machine)
         # On a server that is for processes that stay: a short command waits for no server.
         if not is_replica(path):
-            take_in_hooks(store)
+            read_payloads(store)
         if not read_only:
             undo_left_changes(store)
         yield store
@@ -95,7 +95,7 @@ def has_hooks(path: str) -> bool:
     return os.path.isdir(f"{hooks_folder(path)}/payloads")
 
 
-def take_in_hooks(store: Store) -> None:
+def read_payloads(store: Store) -> None:
     """Read what agents' hooks left beside the database, unless it is read only."""
     if store.read_only or not has_hooks(store.path):
         return

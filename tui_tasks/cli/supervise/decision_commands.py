@@ -277,7 +277,7 @@ def _agree(options: argparse.Namespace, store: Store, task: Task, what: Sequence
     """
     if options.version is None:
         shows = f"`tui-tasks show {task.number}` shows it, then add --version {task.version}"
-        person_rights.agree(options, store, what, "Accept exactly this?", shows)
+        person_rights.confirm_at_terminal(options, store, what, "Accept exactly this?", shows)
     elif options.version != task.version:
         raise Conflict(f"#{task.number} is at version {task.version}, not {options.version}: look at it again")
 

@@ -165,7 +165,7 @@ def _run(options: argparse.Namespace) -> None:
         # Whoever types this asked for it, so a job with a schedule runs, too (docs: scheduling, rule S3).
         arguments = {"uuid": job.uid, "context": options.input or "", "force": True}
         result = request(session_of(options, store, TOOLS), "scheduler:run_task", **arguments)
-        hosting.start_waiting(store)
+        hosting.start_waiting_runs(store)
     _print_result(options, "starts now", job, result)
     _warn_of_missing_runner(options, job)
 

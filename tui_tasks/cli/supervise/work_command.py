@@ -154,7 +154,7 @@ def _merge(options: argparse.Namespace) -> None:
         if options.reviewed is None:
             shows = f"`tui-tasks work review {task.number}` shows it, then add --reviewed {review.version}"
             question = "Set the task done?" if review.adds_nothing else "Merge exactly this?"
-            person_rights.agree(options, store, what, question, shows)
+            person_rights.confirm_at_terminal(options, store, what, question, shows)
         person_rights.confirm(options, store, what)
         person_rights.record(options, store)
         outcome = acceptance.accept(

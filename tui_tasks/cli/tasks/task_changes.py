@@ -269,6 +269,7 @@ def _newer_of_human(session: Session, since: int) -> str:
 
 
 def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
+    """Ask a person at a terminal about an old or deleting change; return whether to undo it."""
     from tui_tasks.core.operations import Undo
     from tui_tasks.core.read.pages import change_summaries  # as in `undo`
     from tui_tasks.core.rules.undo import goes_on, next_to_undo

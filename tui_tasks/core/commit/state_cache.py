@@ -26,7 +26,7 @@ _MAX_LOOKUPS: Final = 1_000
 
 
 class StateCache:
-    """Cached lookups. The task counts of a cached list may be outdated; `queries` has the current ones.
+    """Cached lookups. The task counts of a cached list may be outdated; `task_queries` has the current ones.
 
     Attributes:
         seq: the seq of the newest entry; 0 for an empty journal.
@@ -231,7 +231,7 @@ class StateCache:
             self._has_rows["work"] = True
 
     def follow_new_task(self, task: Task) -> None:
-        """Follow the rank of a list's last task."""
+        """Update the rank of the last task of a new task's list."""
         if task.list_id in self._last_ranks:
             self._last_ranks[task.list_id] = max(self._last_ranks[task.list_id] or "", task.rank)
 

@@ -6,9 +6,9 @@ alone); the offset of the byte is the instant since when it waits. Nothing is wr
 it, and the kernel releases it when the process ends, however it ends. The queue orders waiters and guards nothing:
 SQLite's lock does that.
 
-It is 0600 and the user's own, so that nobody else can lock it. Opening the database takes a shared lock for as long as
-that lasts; replacing its file takes an exclusive one. The lock file stays when the database is closed: deleted while
-others have it locked, it would exist twice.
+The lock file is 0600 and the user's own, so that nobody else can lock it. Opening the database takes a shared lock for
+as long as that lasts; replacing its file takes an exclusive one. The lock file stays when the database is closed:
+deleted while others have it locked, it would exist twice.
 """
 
 from __future__ import annotations

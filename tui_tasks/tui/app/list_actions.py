@@ -91,7 +91,7 @@ class ListActions(Controller):
         """Go round the lists that have tasks, including the current one."""
         context = self._context
         state = context.state
-        wanted = {home.id for home in state.of_project if home.total} | {state.list_id}
+        wanted = {home.id for home in state.project_lists if home.total} | {state.list_id}
         ids = [number for number in state.lists if number in wanted]
         if len(ids) < 2:
             context.say("There is no other list with tasks.")
@@ -158,8 +158,8 @@ class ListActions(Controller):
         if home.archived:
             context.say(f"{name} is no longer archived.")
             return
-        other = next((each.id for each in context.state.shelf if each.total), None)
-        context.navigation.show_list(other or next((each.id for each in context.state.shelf), home.id))
+        other = next((each.id for each in context.state.active_lists if each.total), None)
+        context.navigation.show_list(other or next((each.id for each in context.state.active_lists), home.id))
         palette, undo = map(context.keymap.key_of, ("palette", "undo"))
         context.say(f"{name} is archived; the palette ({palette}) shows it. {undo} undoes it.")
 

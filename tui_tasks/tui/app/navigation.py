@@ -117,12 +117,12 @@ class Navigation:
         wanted = next((home.id for home in sorted(named, key=lambda home: home.uid != name)), None)
         touched = overview.list_touched_last(self._link.db)
         # An archived list is shown only when it is named.
-        shelf = [home.id for home in sorted(self._state.of_project, key=lambda home: not home.total)]
-        if not shelf and self._state.projects.chosen is None:
-            shelf = list(lists)
+        offered = [home.id for home in sorted(self._state.project_lists, key=lambda home: not home.total)]
+        if not offered and self._state.projects.chosen is None:
+            offered = list(lists)
         seen = [*reversed(self._state.cursors), touched]
-        has_tasks = [each for each in seen if each in shelf and lists[each].total]
-        return wanted or next(iter([*has_tasks, *shelf]), 0)
+        has_tasks = [each for each in seen if each in offered and lists[each].total]
+        return wanted or next(iter([*has_tasks, *offered]), 0)
 
     def show_list(self, list_id: int) -> None:
         """Show another list in list and board."""

@@ -94,7 +94,7 @@ class TaskApp(Actor, ResilientApp):
     SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(*SCOPES),
-        # Textual would quit: it is beside ^s, and continues a terminal after that.
+        # Textual would quit on it. It is beside ^s, and continues a terminal that ^s has stopped.
         Binding("ctrl+q", "help_quit", show=False, priority=True),
     ]
 
@@ -132,8 +132,8 @@ class TaskApp(Actor, ResilientApp):
         self.frame = Frame(self, ascii_only=config.ascii)
         self.key_queue = KeyQueue(self, link, self.frame.say, self.frame.hush, self._say_unbound)
         self.navigation = self._make_navigation(pane)
-        seen = {} if link.as_of is not None else local_values.get(link.db, _CURSORS) or {}
-        self.state.cursors = {int(list_id): uid for list_id, uid in seen.get("tasks", {}).items()}
+        kept = {} if link.as_of is not None else local_values.get(link.db, _CURSORS) or {}
+        self.state.cursors = {int(list_id): uid for list_id, uid in kept.get("tasks", {}).items()}
         self.state.list_id = self.navigation.first_list(list_name)
         self.state.sort = "" if link.read_only else local_values.get(link.db, _SORT) or ""
         self.actions_here = ActionLookup(self, self.navigation)
@@ -466,12 +466,12 @@ class TaskApp(Actor, ResilientApp):
 
     @override
     def copy_to_clipboard(self, text: str) -> None:
-        """With the text made safe, since it will be pasted elsewhere."""
+        """Copy a text, made safe, since it will be pasted elsewhere."""
         super().copy_to_clipboard(safe_copy(text))
 
     @override
     async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:
-        """But the screen is pushed at once, so that it gets the next key."""
+        """Push a screen at once, so that it gets the next key, and wait for its result."""
         return await self.push_screen(screen, wait_for_dismiss=True, mode=mode)
 
 

@@ -140,8 +140,8 @@ class ListPane(TaskPane):
         return self.row_list
 
     def _detail_height(self) -> int:
-        """Return the lines of the detail below the rows: a quarter of the screen, but at most a third of what is shown
-        above the pane leaves; all that the rows leave where that is more, so that spare lines are at the foot.
+        """Return the lines of the detail below the rows: a quarter of the screen and at most a third of the pane; where
+        the rows leave more, all that they leave, so that spare lines are at the foot.
         """
         height, home = self.app.size.height - layout.around(self.app.size), self.context.state.current_list
         left = self.size.height or height - self._lines_above()
@@ -221,7 +221,7 @@ class ListPane(TaskPane):
 
     @override
     def refreshed(self) -> None:
-        """Read again, or another list if the App shows another."""
+        """Read the list again, or another one if the App shows that."""
         self._asking = self._needing()
         source = self.row_list.source
         only = self.sort_actions.applied(self.only)
@@ -254,7 +254,7 @@ class ListPane(TaskPane):
     def _lay_out_if_changed(self) -> None:
         """Adapt to a list that is empty now or no more, or leaves more or fewer lines to the detail.
 
-        Before the first layout only to the former: that layout does the rest.
+        Before the first layout only an empty list counts: that layout sets the lines.
         """
         has_other_height = self.size.height and self._detail_height() != self._detail_lines
         if has_other_height or self._is_empty != self.has_class("-empty"):
@@ -354,7 +354,7 @@ class ListPane(TaskPane):
 
     @override
     def show_matching(self, only: Filter) -> None:
-        """From the first match on."""
+        """Show the tasks that match, from the first one on."""
         self.row_list.refilter(self._source(only))
         # Nothing moves where nothing matches.
         self.detail.show(self.target())

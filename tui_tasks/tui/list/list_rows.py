@@ -221,7 +221,7 @@ class ListLines:
         name = one_line(home.name, max(8, width - 44))
         # Anybody can give a plan the name of another list.
         is_alike = home.kind == "plan" and any(
-            other.name == home.name and other.id != home.id for other in context.state.shelf
+            other.name == home.name and other.id != home.id for other in context.state.active_lists
         )
         plan = f"   plan {home.uid[:ID_CHARS]}" if is_alike else ""
         archived = "   archived" if home.archived else ""

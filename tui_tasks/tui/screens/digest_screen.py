@@ -127,7 +127,7 @@ class DigestScreen(Overlay):
         state, failed = self.context.state, [line for line in self._digest.lines if line.part == "failed"]
         tasks = {line.task for line in self._digest.lines}
         has_tasks = state.failed <= len(state.failed_last) and all(task.uid in tasks for task, _ in state.failed_last)
-        has_jobs = {job.name for job in state.failing} <= {line.name for line in failed if line.kind == "run"}
+        has_jobs = {job.name for job in state.failing_jobs} <= {line.name for line in failed if line.kind == "run"}
         return [kind for kind, is_below in ((FAILED, has_tasks), (JOBS, has_jobs)) if not is_below]
 
     def changed(self, changes: StateChanges) -> None:

@@ -107,7 +107,7 @@ def entries(context: Context, choose: Callable[[str | None], None]) -> list[Proj
     state = context.state
     projects = state.projects
     total, of = _Counts(), defaultdict[str, _Counts](_Counts)
-    for home in state.shelf:
+    for home in state.active_lists:
         if home.total or home.project:
             for counts in (total, of[home.project or ""]):
                 counts.unfinished += home.pending + home.in_progress

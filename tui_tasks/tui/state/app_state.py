@@ -32,7 +32,7 @@ from tui_tasks.tui.state.seen import Seen
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
 FAILED_OTHERWISE: Final = "failed_otherwise"
-"""What `AppState.counts_of` counts a task as that has another status though a check, or its agent, has failed."""
+"""The key of `AppState.counts_of` for tasks with another status than failed whose check, or agent, has failed."""
 # At most so many failed tasks, and held ones, are listed; of so many failed ones the reason is read.
 MAX_FAILED: Final = 100
 MAX_HELD: Final = 1_000
@@ -66,13 +66,13 @@ class AppState:
       same by the agents of the works.
       `to_review`: these works, each with the instant since when it waits, oldest first. `races`: the unfinished works
       of each task that has several, by its uid.
-    - `work_failed`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
+    - `all_failed_work`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the next task that can start; `why_none_next`: one that cannot, and why.
     - `next_jobs`: the jobs that run next; `running_jobs`: those that run, as far as their usual time is known.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
     - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
-      `failing`: the jobs whose last run failed, newest first.
+      `failing_jobs`: the jobs whose last run failed, newest first.
     - `cursor_deleted`: the uid of the task under the cursor when the human last deleted tasks.
     - `files_opened`: by the uid of each work, the versions of its files whose diff was on screen.
     - `seen`: what the human has seen, and what is new to them.
@@ -120,7 +120,7 @@ class AppState:
         self.reviews: dict[str, str] = {}
         self.races: dict[str, list[Work]] = {}
         self.to_review: list[tuple[Work, int]] = []
-        self.work_failed: dict[str, FailedWork] = {}
+        self.all_failed_work: dict[str, FailedWork] = {}
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
@@ -130,7 +130,7 @@ class AppState:
         self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
         self._why_failed: dict[str, str] = {}
-        self.failing: list[FailingJob] = []
+        self.failing_jobs: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.cursor_deleted: str | None = None
         self.files_opened: dict[str, dict[str, bytes]] = {}
@@ -190,7 +190,7 @@ class AppState:
             *(ask.opened_at for ask in self.asks[-1:]),
             *(row.at for row in self.held_first[-1:]),
             *(since for _, since in self.to_review[-1:]),
-            *(job.at for job in self.failing[:1]),
+            *(job.at for job in self.failing_jobs[:1]),
             *(one.at for one in left),
             *(member.since for member in self.present if member.state in _IN_TROUBLE),
         )
@@ -204,21 +204,21 @@ class AppState:
     @property
     def failed(self) -> int:
         """The number of failed tasks in all lists that are not archived."""
-        return sum(home.failed for home in self.shelf)
+        return sum(home.failed for home in self.active_lists)
 
     @property
-    def shelf(self) -> Iterator[TaskList]:
+    def active_lists(self) -> Iterator[TaskList]:
         """The lists that are not archived."""
         return (home for home in self.lists.values() if not home.archived)
 
     @property
-    def of_project(self) -> Iterator[TaskList]:
+    def project_lists(self) -> Iterator[TaskList]:
         """The lists of the chosen project (or of all projects) that are not archived."""
-        return (home for home in self.shelf if self.projects.has(home.project))
+        return (home for home in self.active_lists if self.projects.has(home.project))
 
     def others(self, list_id: int, most: int) -> int:
         """Return how many other lists of the project have tasks, counted up to `most`."""
-        others = (home for home in self.of_project if home.id != list_id and home.total)
+        others = (home for home in self.project_lists if home.id != list_id and home.total)
         return sum(1 for _ in islice(others, most))
 
     def read_agents(self, now: int) -> bool:
@@ -289,7 +289,7 @@ class AppState:
         stuck = any(member.state == "stuck" for member in self.present)
         failed = any((task.finished_at or 0) >= self.seen.put_away_at for task in self.failed_tasks[:1])
         failed |= bool(self.failed_work)
-        failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing[:1])
+        failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing_jobs[:1])
         return bool(self.need_you or self.reviewable or self.held or stuck or failed)
 
     @property
@@ -312,8 +312,8 @@ class AppState:
 
     @property
     def failed_work(self) -> dict[str, FailedWork]:
-        """Those of `work_failed` that the human has neither put away nor hidden."""
-        return {uid: one for uid, one in self.work_failed.items() if self.seen.shows_agent(one.agent, one.at)}
+        """Those of `all_failed_work` that the human has neither put away nor hidden."""
+        return {uid: one for uid, one in self.all_failed_work.items() if self.seen.shows_agent(one.agent, one.at)}
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show: the task's, or `needs_you`, `check_failed`, `left`, `quiet`, `reviewable`,
@@ -327,7 +327,7 @@ class AppState:
             return "left" if left.is_gone else "quiet"
         if task.uid in self.reviewable:
             return "reviewable"
-        if task.status == "pending" and task.uid in self.work_failed and task.uid in self.failed_work:
+        if task.status == "pending" and task.uid in self.all_failed_work and task.uid in self.failed_work:
             return "agent_failed"
         if task.held:
             return "held"
@@ -405,7 +405,7 @@ class AppState:
 
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)
-        self.work_failed = {one.task: one for one in work_text.failed(self._db)} if self.has_work else {}
+        self.all_failed_work = {one.task: one for one in work_text.failed(self._db)} if self.has_work else {}
         self.to_review = work_queries.to_review(self._db)
         texts = work_text.review_texts(self._db, (work for work, _ in self.to_review))
         self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
@@ -422,7 +422,7 @@ class AppState:
     def _read_jobs(self) -> None:
         self.next_jobs = job_lines.next_jobs(self._db, MAX_NEXT_JOBS)
         self.running_jobs = job_lines.running_jobs(self._db)
-        self.failing = job_lines.failing_jobs(self._db)
+        self.failing_jobs = job_lines.failing_jobs(self._db)
 
     def _read_asks(self) -> None:
         self.asks = ask_queries.open_asks(self._db)
@@ -438,12 +438,12 @@ class AppState:
         self.why_none_next = ready_tasks.why_none_briefly(self._db, project) if is_none else (None, "")
 
     def _read_due(self, now: int) -> None:
-        open_lists = (home.id for home in self.shelf if home.pending or home.in_progress)
+        open_lists = (home.id for home in self.active_lists if home.pending or home.in_progress)
         soon = task_fields.local_time(now + _SOON * DAY).date().isoformat()
         self.due = overview.due_tasks(self._db, open_lists, soon)[:MAX_DUE]
 
     def _read_failed_last(self) -> None:
-        lists = [home.id for home in self.shelf if home.failed]
+        lists = [home.id for home in self.active_lists if home.failed]
         self.failed_tasks = tasks = overview.failed_last(self._db, lists, MAX_FAILED)
         self._why_failed = {}
         self.failed_last = [(task, self.why_failed(task)) for task in tasks[:_MAX_REASONS]]

@@ -290,7 +290,7 @@ def failed_work(context: Context, uid: str) -> str | None:
     What another agent has made of the task shows once the human has hidden it.
     """
     state = context.state
-    failed = state.work_failed.get(uid)
+    failed = state.all_failed_work.get(uid)
     if failed is None or (failed.become and uid not in state.failed_work):
         return None
     return safe_line(failed.text, _NOTE_CHARS)

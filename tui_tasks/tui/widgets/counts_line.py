@@ -204,7 +204,7 @@ class Counts:
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
             return replace(shown, act=self._visit(found))
-        return replace(shown, text=_PUT_AWAY, narrow="") if state.failed or state.failing else shown
+        return replace(shown, text=_PUT_AWAY, narrow="") if state.failed or state.failing_jobs else shown
 
     def _stuck(self, found: Sequence[Need], slow: Sequence[RunningJob]) -> Count:
         """Return how many agents are stuck, gone or quiet, and which job is slow: `0 stuck, S1 slow`."""

@@ -125,8 +125,16 @@ class Needs:
         state = self._context.state
         return (
             *(state.lists, state.asks, state.asked_about, state.failing_checks, state.held_first, state.to_review),
-            state.work_failed,
-            *(state.present, state.left, state.lapsed, state.failed_tasks, state.failing, state.next_jobs, state.due),
+            state.all_failed_work,
+            *(
+                state.present,
+                state.left,
+                state.lapsed,
+                state.failed_tasks,
+                state.failing_jobs,
+                state.next_jobs,
+                state.due,
+            ),
             *(state.seen.put_away_at, state.held, state.races),
         )
 
@@ -174,7 +182,7 @@ class Needs:
             return False
         if (work := member.failed_work) is not None:
             # Of several agents that failed on a task, the last one has the row.
-            last = state.work_failed.get(work.task)
+            last = state.all_failed_work.get(work.task)
             return work.task in state.failing_checks or (last is not None and last.agent != member.name)
         return any(task.uid == failed.uid for failed in self._failed_tasks())
 
@@ -199,7 +207,7 @@ class Needs:
             yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
         for task in unseen:
             yield Need(FAILED, key_of_task(task.uid), "failed", task.finished_at, task.uid, row=task)
-        for job in state.failing:
+        for job in state.failing_jobs:
             if job.at is None or job.at >= state.seen.put_away_at:
                 yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 

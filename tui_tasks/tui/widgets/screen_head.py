@@ -127,7 +127,7 @@ class TopLine(FrameLine):
         task, state = self.context.state.next_task, self.context.state
         if task is None:
             none = list(self._none())
-            is_left = any(home.pending for home in state.of_project)
+            is_left = any(home.pending for home in state.project_lists)
             return (none, none[-1:]) if is_left else ([[]], [])
         ascii_only = self.context.ascii_only
         home, where = state.lists.get(task.list_id), ""

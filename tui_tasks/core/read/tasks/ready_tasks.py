@@ -65,7 +65,7 @@ def next_task(
 
     With an agent it is that agent's or nobody's (`alone`: the agent's only); with a project it is in one of its lists
     (empty: in one of no project). With a claimer that agent may have one more task in progress in its list. `without`:
-    the uids of tasks to pass over. Source: docs: protocol, section 6 `tasks`, section 7 `control:claim`.
+    the uids of tasks to pass over. See docs: protocol, section 6 (`tasks`) and 7 (`control:claim`).
     """
     if list_id is not None:
         home = task_queries.list_by_id(db, list_id)
@@ -177,8 +177,7 @@ def why_none(
 ) -> str:
     """Return why a list, or a project, has no task for an agent to start.
 
-    `claimable`: it looked for a task to set in progress, not for the next one. `is_confined`: tasks of other lists are
-    not named.
+    `claimable`: the agent asked to claim one, not which is next. `is_confined`: tasks of other lists are not named.
     """
     if list_id is not None:
         return _why(db, task_queries.list_by_id(db, list_id), agent, claimable=claimable, is_confined=is_confined)
@@ -186,7 +185,7 @@ def why_none(
     homes = [home for home in there if home.pending]
     if not homes:
         where = f" of {project}" if project else ""
-        return f"nothing is pending in any list{where}" + _going(sum(home.in_progress for home in there))
+        return f"nothing is pending in any list{where}" + _in_progress_text(sum(home.in_progress for home in there))
     reasons = [_why(db, home, agent, claimable=claimable) for home in homes[:_MAX_LISTS]]
     more = len(homes) - 1
     return reasons[0] + (f"; nor is there anything in {more} other list{'s' * (more > 1)}" if more else "")
@@ -220,7 +219,7 @@ def _why(db: Database, home: TaskList, agent: str | None, *, claimable: bool, is
             "for each agent"
         )
     if not home.pending:
-        return f"nothing is pending in {home.name}{_going(home.in_progress)}"
+        return f"nothing is pending in {home.name}{_in_progress_text(home.in_progress)}"
     tasks = task_queries.tasks_of_status(db, home.id, "pending", _MAX_LOOKED_AT)
     waiting = [(task, on) for task in tasks if (on := _waits_for(db, task)) is not None]
     failed = [pair for pair in waiting if pair[1].status == "failed"]
@@ -235,7 +234,7 @@ def _why(db: Database, home: TaskList, agent: str | None, *, claimable: bool, is
     return f"what is pending in {home.name} is not ready"
 
 
-def _going(count: int) -> str:
+def _in_progress_text(count: int) -> str:
     return f"; {count:,} {'task is' if count == 1 else 'tasks are'} in progress" if count else ""
 
 
@@ -264,5 +263,5 @@ def starts_early(db: Database, uids: Iterable[str]) -> str:
 
 def _waits_for(db: Database, task: Task) -> Task | None:
     """Return the task that blocks another, a failed one first; None if none does."""
-    holding = waiting_on(db, task)
-    return next((on for on in holding if on.status == "failed"), holding[0] if holding else None)
+    blocking = waiting_on(db, task)
+    return next((on for on in blocking if on.status == "failed"), blocking[0] if blocking else None)

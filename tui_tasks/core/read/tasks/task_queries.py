@@ -371,7 +371,7 @@ def in_progress_for(db: Database, list_id: int, agent: str, but: str = "") -> Ta
     return read_task(row) if row else None
 
 
-def has_several_in_progress(db: Database, list_id: int) -> str | None:
+def who_has_several_in_progress(db: Database, list_id: int) -> str | None:
     """Return for whom several tasks in progress of a list count, or None."""
     row = db.one(_WITH_SEVERAL, list=list_id)
     return row[0] if row else None

@@ -63,7 +63,7 @@ def _replaced(tx: Transaction, op: ImportList, task_list: TaskList) -> TaskList:
     refuse_too_long({"description": op.description})
     names = ("description", "agent", "origin", "one_in_progress")
     new = {name: getattr(op, name) for name in names if getattr(op, name) != getattr(task_list, name)}
-    if new.get("one_in_progress") and task_queries.has_several_in_progress(tx.db, task_list.id) is not None:
+    if new.get("one_in_progress") and task_queries.who_has_several_in_progress(tx.db, task_list.id) is not None:
         del new["one_in_progress"]
     if new:
         tx.emit("list.updated", "list", task_list.uid, old={name: getattr(task_list, name) for name in new}, new=new)

@@ -124,7 +124,7 @@ def refuse_several_in_progress(tx: Transaction, home: TaskList) -> None:
     Raises:
         Conflict: an agent has.
     """
-    whose = task_queries.has_several_in_progress(tx.db, home.id)
+    whose = task_queries.who_has_several_in_progress(tx.db, home.id)
     if whose is None:
         return
     first = task_queries.in_progress_for(tx.db, home.id, whose)
