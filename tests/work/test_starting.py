@@ -6,20 +6,25 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import tui_tasks
 from tests.conftest import Clock
 from tests.work.conftest import git
 from tui_tasks.core.errors import Forbidden, Refusal
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
 from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner import processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import (
     agent_terminals,
@@ -99,6 +104,23 @@ def test_an_agent_starts_and_goes_on_in_the_folder_of_the_human_below_its_worktr
         assert lines[0] == folder and f"You are in {folder}, on branch" in lines[1] and notes == ()
         (Path(store.path).parent / "work" / f"{work.uid}.log").unlink()
         Starter(store, repo, clock).go_on(work_queries.find(store.db, work.uid))
+
+
+def test_a_plain_call_below_the_program_of_a_started_agent_speaks_as_that_agent_and_any_other_as_agent(
+    store, clock, repo, configure, starter, task
+):
+    variables = {**os.environ, "PYTHONPATH": str(Path(tui_tasks.__file__).parent.parent)}
+    call = f"{sys.executable} -m tui_tasks call --db {store.path} ask wait=0 question="
+    configure(f"export PYTHONPATH={variables['PYTHONPATH']}; sh -c '{call}below; true'; {COMMITS}")
+    starter.start(task, ROBOT)
+    started = StartWork(task, "robot", str(repo), str(repo), is_race=True, is_shared=True)
+    (other,) = store.commit(started, actor="human", now=clock())
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+        store.commit(RunWork(other.uid, Process(*processes.identity(sleeper.pid))), actor="system", now=clock())
+        subprocess.run(["sh", "-c", f"{call}outside"], cwd=repo, env=variables, check=True, capture_output=True)
+        sleeper.kill()
+    asked = store.db.sql("SELECT question, agent FROM ask ORDER BY id").fetchall()
+    assert asked == [("below", "robot-1"), ("outside", "agent")]
 
 
 def test_an_agent_that_ends_without_a_change_has_failed_and_gives_the_task_back(store, starter, task):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tui_tasks.channel.session import Session
+    from tui_tasks.core.store import Store
 
 MAX_TASKS = 12
 
@@ -72,7 +73,7 @@ def _call(options: argparse.Namespace) -> int:
             from tui_tasks.hooks import session_processes
 
             session_processes.end_departed(store, clock.now())
-        status = call(session_of(options, store), options.tool, arguments)
+        status = call(_session(options, store), options.tool, arguments)
         if options.tool == "scheduler:run_task" and status == 0 and hosts_scheduler(options):
             from tui_tasks.state import hosting
 
@@ -221,10 +222,19 @@ def _prime(options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         lookup.check_project(options, store.db)
-        print(prime_text(session_of(options, store)))
+        print(prime_text(_session(options, store)))
     if is_without_project(options):
         print("\nThis folder has no project: tasks of other folders may be among these.")
     return 0
+
+
+def _session(options: argparse.Namespace, store: Store) -> Session:
+    """Return a session of the speaker: without `--agent`, the started agent whose program runs the command."""
+    if options.agent is None and store.db.scalar("SELECT 1 FROM work LIMIT 1"):
+        from tui_tasks.state import person_check  # for databases with work alone
+
+        options.agent = person_check.started_agent(store.db)
+    return session_of(options, store)
 
 
 def prime_text(session: Session) -> str:

@@ -78,6 +78,15 @@ def _session(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | N
     return None
 
 
+def started_agent(db: Database) -> str | None:
+    """Return the agent at work whose program has started this process; None: none has."""
+    from tui_tasks.core.read import work_queries
+    from tui_tasks.core.read.agents import session_queries
+
+    sessions = [session_queries.find(db, work.agent) for work in work_queries.live_here(db)]
+    return _session_above(db, [one for one in sessions if one is not None and one.pid])
+
+
 def _session_above(db: Database, live: list[AgentSession]) -> str | None:
     """Return the uid of the session of which a process is above this one."""
     if not live:
