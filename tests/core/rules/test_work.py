@@ -209,6 +209,20 @@ def test_never_two_agents_on_a_task_or_in_a_folder_unless_asked_for(human, add, 
     assert human(start(task, worktree="/elsewhere", is_race=True)).agent == "claude-3"
 
 
+def test_the_task_of_an_agent_that_failed_in_a_race_goes_to_the_next_one(store, human, task):
+    first = human(start(task))
+    human(RunWork(first.uid, Process("b", "n", 1, "x")))
+    second = human(start(task, worktree="/elsewhere", is_race=True))
+    assert task_queries.task(store.db, task).claimed_by == first.agent
+    human(FailWork(first.uid, "boom"))
+    found = task_queries.task(store.db, task)
+    assert (found.status, found.agent, found.claimed_by) == ("in_progress", second.agent, second.agent)
+    human(FailWork(second.uid, "boom"))
+    found = task_queries.task(store.db, task)
+    assert (found.status, found.agent, found.claimed_by) == ("pending", None, None)
+    sound(store)
+
+
 def test_what_could_not_be_started_leaves_the_task_pending_and_no_agent(store, human, task):
     work = human(start(task))
     assert human(FailWork(work.uid, "git: no space left")).message == "git: no space left"

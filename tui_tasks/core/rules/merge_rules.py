@@ -55,6 +55,7 @@ def fail_work(tx: Transaction, op: FailWork) -> Work:
     if session is not None and not session.pid:
         end_session(tx, EndSession(work.agent, "it was not started"))
         _unlink(tx, work)
+    _hand_over(tx, work)
     _give_back(tx, work)
     return work
 
@@ -81,6 +82,23 @@ def _give_back(tx: Transaction, work: Work) -> None:
     if task.agent == work.agent:
         changes["agent"] = None
     change_task(tx, task, "task.updated", changes)
+
+
+def _hand_over(tx: Transaction, work: Work) -> None:
+    """Give the task of a failed work to the next agent that is at it in a race, if there is one."""
+    task = task_queries.any_task(tx.db, work.task_uid)
+    live = [one for one in work_queries.of_task(tx.db, work.task_uid) if one.state in vocab.LIVE_WORK]
+    heirs = [one for one in live if one.state != "merging" and work_queries.owner(tx.db, one) is None]
+    if task is not None and heirs and (task.deleted, task.status, task.agent) == (False, "in_progress", work.agent):
+        _take_up(tx, change_task(tx, task, "task.updated", {"status": "pending", "agent": None}), heirs[0])
+
+
+def _take_up(tx: Transaction, task: Task, work: Work) -> None:
+    """Let the agent of a work have its pending task, with a claim if it can be claimed."""
+    try:
+        claim_task(tx, ClaimTask(work.agent, LEASE, task.uid))
+    except Conflict:  # as where it waits for another task by now
+        change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
 
 
 def _be_merged(tx: Transaction, work: Work, changes: dict[str, Any], *, goes_on: bool = False) -> Work:
@@ -176,10 +194,7 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     if was_merged and task.status == "done":
         _reopen(tx, task, work)
     elif task.status == "pending":
-        try:
-            claim_task(tx, ClaimTask(work.agent, LEASE, task.uid))
-        except Conflict:  # as where it waits for another task by now
-            change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
+        _take_up(tx, task, work)
     return work
 
 
