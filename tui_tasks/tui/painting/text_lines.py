@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -13,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, safe_text
+from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, cell_len, safe_text
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.line_painter import (
@@ -109,6 +109,20 @@ def quoted(text: str, width: int, *, ascii_only: bool = False) -> list[Drawn]:
         return block(said, width)
     bar = (f" {sign('divider', ascii_only=ascii_only)} ", "$muted")
     return [[bar, (line, "")] for line in wrapped(said, max(1, width - 2), ascii_only=ascii_only)]
+
+
+def spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:
+    """Return the lines of parts, an empty one between them where all of it has room."""
+    parts = [part for part in parts if part]
+    has_room = sum(map(len, parts)) + len(parts) - 1 <= height
+    return [line for at, part in enumerate(parts) for line in ([(), *part] if at and has_room else part)]
+
+
+def beside(left: Sequence[Drawn], right: Sequence[Drawn], column: int) -> Iterator[Drawn]:
+    """Yield lines with those of another text from a column on."""
+    for line, other in zip_longest(left, right, fillvalue=()):
+        blank = " " * (column - sum(cell_len(text) for text, _ in line))
+        yield [*line, (blank, ""), *other] if other else line
 
 
 class Spot(msgspec.Struct, frozen=True):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -27,7 +26,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, beside, block, spaced, wrapped
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.links import LinkLines
 from tui_tasks.tui.tasks.task_text import field_parts
@@ -129,7 +128,8 @@ class DetailText(TextDrawing):
         if self.links is not None:
             lines += self.links.lines(details.task, room)
         if details.task.result is not None:
-            lines += [(), _line("Result", "$muted"), *_block(_as_text(details.task.result), room, "")]
+            result = _as_text(details.task.result)
+            lines += [(), _line("Result", "$muted"), *(block(result, room) if result else [])]
         lines += self._neighbours("After", details.after, room)
         lines += self._neighbours("Blocks", details.blocks, room)
         if details.closed_asks:
@@ -164,7 +164,7 @@ class DetailText(TextDrawing):
         for more in (links, self._after_failure(details)):
             if more and sum(len(part) + 1 for part in parts if part) + len(more) <= height:
                 parts.append(more)
-        return _spaced(parts, height)
+        return spaced(parts, height)
 
     def _about(self, details: TaskDetails, room: int) -> list[list[Drawn]]:
         """Return the beginning of the description, and the tasks around it."""
@@ -180,16 +180,16 @@ class DetailText(TextDrawing):
             return []
         column = room // 2
         left = self._log(details, details.log[:_LOG_IN_BRIEF], column - _BETWEEN)
-        right = _spaced(self._about(details, room - column), height)
+        right = spaced(self._about(details, room - column), height)
         if not left or not right or max(len(left), len(right)) > height:
             return []
-        return list(_beside(left, right, column))
+        return list(beside(left, right, column))
 
     def _failed(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return why it, or the agent on it, has failed."""
         has_failed = details.state == "failed" or details.task.uid in self.context.state.failed_work
         why = task_text.reason(self.context, details.line, details.state) if has_failed else None
-        return _block(why[0], room, "$state-failed") if why is not None else []
+        return block(why[0], room, "$state-failed") if why is not None else []
 
     def _after_failure(self, details: TaskDetails) -> list[Drawn]:
         """Return the keys that show what a failed agent has shown, and start another one."""
@@ -210,7 +210,7 @@ class DetailText(TextDrawing):
         if (lasts := task_text.standstill_lasts(self.context, uid)) is not None:
             self.lasts(lasts)
         text = task_text.stands_still(self.context, uid)
-        return _block(text, room, "$state-overdue") if text is not None else []
+        return block(text, room, "$state-overdue") if text is not None else []
 
     def _to_review(self, details: TaskDetails, room: int) -> list[Drawn]:
         """Return what there is to review, whose work it is and since when it waits, and the key that shows it; of a
@@ -225,7 +225,7 @@ class DetailText(TextDrawing):
             since = details.ready_since[work.uid] if is_ready else work.started_at
             facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]
             facts.append(f"{'ready' if is_ready else 'started'} {self._age(since, short=False)}")
-            lines += _block(f"{shown.mark(ascii_only=self.context.ascii_only)} {what}", room, shown.color)
+            lines += block(f"{shown.mark(ascii_only=self.context.ascii_only)} {what}", room, shown.color)
             lines.append(_line(safe_line(" · ".join(facts), room), "$muted"))
             if unsent := details.unsent[work.uid]:
                 lines.append(_line(f"{count(unsent, 'comment')} of yours not sent yet", "$changed"))
@@ -234,7 +234,7 @@ class DetailText(TextDrawing):
             what = "them" if len(details.works) > 1 else "it"
             lines.append([(f" {key}", "$key"), (f" reviews {what}: files, diff, checks", "$muted")])
         for text, at in details.merges:
-            lines += _block(f"{text}, {self._age(at, short=False)}", room, "$muted")
+            lines += block(f"{text}, {self._age(at, short=False)}", room, "$muted")
         return lines
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
@@ -254,7 +254,7 @@ class DetailText(TextDrawing):
         # In one line and in quotes, as its words could imitate the answer below it.
         head = f"{who} asked: "
         asked = _line(f'{head}"{safe_ends(ask_text.request_line(ask), room - cell_len(head) - 2)}"', "$muted")
-        return [asked, *_block(ask_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
+        return [asked, *block(ask_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
 
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
@@ -262,7 +262,7 @@ class DetailText(TextDrawing):
             from tui_tasks.tui.painting.unhidden_prose import unhidden_prose
 
             return [*unhidden_prose(text, room, style, ascii_only=self.context.ascii_only).lines]
-        return _block(text, room, style)
+        return block(text, room, style)
 
     def _age(self, instant: int, *, short: bool) -> str:
         now = self.context.clock.now()
@@ -283,7 +283,7 @@ class DetailText(TextDrawing):
         lines: list[Drawn] = []
         for (text, style), lasts in field_parts(self.context, task, long=True, without=("links",)):
             self.lasts(lasts)
-            lines += _block(text, room, style)
+            lines += block(text, room, style)
         return lines
 
     @staticmethod
@@ -294,7 +294,7 @@ class DetailText(TextDrawing):
         facts += [f"{len(task.tags) - MAX_TAGS} more tags"] if len(task.tags) > MAX_TAGS else []
         facts += [task.domain] if task.domain else []
         facts += [f"claimed by {agent_text.who(task.claimed_by)}"] if task.claimed_by else []
-        lines = _block(" · ".join(facts), room, "$muted") if facts else []
+        lines = block(" · ".join(facts), room, "$muted") if facts else []
         if urgency is not None:
             # Wrapped with the others, it stays the first word.
             ((first, style), *_), *rest = lines
@@ -464,26 +464,8 @@ def _unsent(db: Database, work: Work) -> int:
     return len(review_rows.kept(db, work.uid))
 
 
-def _spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:
-    """Return the lines of parts, an empty one between them where all of it has room."""
-    parts = [part for part in parts if part]
-    has_room = sum(map(len, parts)) + len(parts) - 1 <= height
-    return [line for at, part in enumerate(parts) for line in ([(), *part] if at and has_room else part)]
-
-
-def _beside(left: Sequence[Drawn], right: Sequence[Drawn], column: int) -> Iterator[Drawn]:
-    """Yield lines with those of another text from a column on."""
-    for line, other in zip_longest(left, right, fillvalue=()):
-        blank = " " * (column - sum(cell_len(text) for text, _ in line))
-        yield [*line, (blank, ""), *other] if other else line
-
-
 def _line(text: str, style: str) -> Drawn:
     return [(f" {text}", style)]
-
-
-def _block(text: str, room: int, style: str) -> list[Drawn]:
-    return [_line(line, style) for line in wrapped(text, room)] if text else []
 
 
 def _as_text(value: Any) -> str:
