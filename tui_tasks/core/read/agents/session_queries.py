@@ -184,6 +184,10 @@ _NAMED = Statement(
 )
 
 
+_NAMES = Statement(lambda: SessionRow.select(SessionRow.uid))
+_OF_KIND: Any = (JournalRow.actor == slot("agent")) & (JournalRow.kind == slot("kind"))
+_FIRST_SEQ = Statement(lambda: JournalRow.select(fn.MIN(JournalRow.seq)).where(_OF_KIND))
+_HOW_MANY = Statement(lambda: JournalRow.select(fn.COUNT(JournalRow.seq)).where(_OF_KIND))
 _IS_CHANGE: Any = (JournalRow.entity == SQL("'session'")) & JournalRow.old.is_null(False)
 _CHANGES = Statement(
     lambda: (
@@ -218,7 +222,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 def names(db: Database) -> frozenset[str]:
     """Return the names of the agents that are sessions of programs."""
-    return frozenset(uid for (uid,) in db.sql("SELECT uid FROM session").fetchall())
+    return frozenset(uid for (uid,) in db.all(_NAMES))
 
 
 def find(db: Database, agent: str) -> AgentSession | None:
@@ -302,14 +306,15 @@ def activity(db: Database, agent: str) -> SessionActivity | None:
 
 def first_folder(db: Database, agent: str) -> str | None:
     """Return the folder with which the session of an agent began; None: the journal does not go back to that."""
-    seq = db.scalar("SELECT min(seq) FROM journal WHERE actor = ? AND kind = 'session.started'", (agent,))
+    seq = db.one(_FIRST_SEQ, agent=agent, kind="session.started")[0]
     folder: str | None = (journal.entry(db, seq).new or {}).get("cwd") if seq is not None else None
     return folder
 
 
 def turns(db: Database, agent: str) -> int:
     """Return how many prompts an agent was given, as far as the journal goes back."""
-    return int(db.scalar("SELECT count(*) FROM journal WHERE actor = ? AND kind = 'session.prompted'", (agent,)))
+    count: int = db.one(_HOW_MANY, agent=agent, kind="session.prompted")[0]
+    return count
 
 
 def open_asks_of(db: Database, agent: str) -> list[Ask]:
