@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.commit import rank
-from tui_tasks.core.commit.rank import is_file_rank, without_collisions
+from tui_tasks.core.commit.rank import is_file_rank, ranks_up_from, without_collisions
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList, ImportDeletion, ImportList, ImportLog, ImportTask
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -114,7 +113,7 @@ class Importer:
             self.outcome.lost["depends_on: left out, as the tasks would wait for each other"] = len(self._left_out)
 
     def _tick_repeating(self, occasions: list[tuple[int, str, str]]) -> None:
-        """Let the newest occasion of a repeating task be that task, where the file has no open line of it any more.
+        """Import the newest occasion of a repeating task as that task, where the file has no open line of it.
 
         An occasion that is known as a task of its own stays that.
         """
@@ -195,7 +194,7 @@ class Importer:
             self.outcome.deleted += not before.deleted
 
     def _ranks(self, placed: list[tuple[_Place, TaskList]]) -> dict[str, str]:
-        """Return the ranks of the tasks by uid: those of the file, but where two tasks of a list would have the same.
+        """Return the ranks of the tasks by uid: those of the file, unless two tasks of a list would have the same one.
 
         Tasks that the import leaves alone keep theirs.
         """
@@ -211,7 +210,7 @@ class Importer:
             stays = {
                 task.uid for task in task_queries.claimed_or_held(self._db, list_id) if task.claimed_by is not None
             }
-            present = rank.ranks_up_from(self._db, list_id, "", -1)
+            present = ranks_up_from(self._db, list_id, "", -1)
             taken = {rank for uid, rank in present if uid not in imported or uid in stays}
             moved = {uid: rank for uid, rank in wanted.items() if uid not in stays}
             ranks |= without_collisions(moved, taken)
@@ -321,7 +320,7 @@ class Importer:
             del fields["key"]
 
     def _is_of_others(self, fields: dict[str, Any], before: Task | None) -> bool:
-        """Whether a task of a team's file that has no agent is newly in progress."""
+        """Return whether a task of a team's file that has no agent is newly in progress."""
         is_here = before is not None and before.status == "in_progress" and not before.deleted
         return self._read.has_places and fields.get("agent") is None and not is_here
 

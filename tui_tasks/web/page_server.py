@@ -80,7 +80,7 @@ class OpenTabs:
 
         Raises:
             HTTPServiceUnavailable: too many are open.
-            HTTPBadRequest: the size that it asks for is none.
+            HTTPBadRequest: the size that it asks for is no number.
         """
         if len(self._sockets) >= MAX_TABS:
             raise web.HTTPServiceUnavailable(text=f"{MAX_TABS} tabs are open: close one of them\n")
@@ -109,7 +109,7 @@ class OpenTabs:
             await socket_.close(code=WSCloseCode.GOING_AWAY)
 
     async def stop_screens(self, app: web.Application) -> None:
-        """Wait until their processes have ended."""
+        """Wait until the processes of closed tabs have ended."""
         await asyncio.gather(*self._stopping)
 
 
@@ -124,12 +124,12 @@ def application(command: Sequence[str], token: str) -> web.Application:
         return web.Response(text=page, content_type="text/html")
 
     @web.middleware
-    async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    async def refusing_others(request: web.Request, handler: _Handler) -> web.StreamResponse:
         refuse_others(request, token)
         return await handler(request)
 
     tabs = OpenTabs(command)
-    app = web.Application(middlewares=[guarded])
+    app = web.Application(middlewares=[refusing_others])
     app.add_routes(
         [
             web.get(f"/{token}/", index),
