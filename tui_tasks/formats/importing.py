@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.commit.rank import is_file_rank, ranks_up_from, without_collisions
+from tui_tasks.core.commit.rank import is_file_rank, without_collisions
+from tui_tasks.core.commit.rebalancing import ranks_up_from
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList, ImportDeletion, ImportList, ImportLog, ImportTask
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
-from tui_tasks.core.commit import journal, rank
+from tui_tasks.core.commit import journal, rank, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.maintenance.replay import replay
@@ -29,7 +29,7 @@ def order(db: Database, list_id: int) -> list[str]:
 
 
 def reranked(db: Database) -> list[journal.Entry]:
-    return [entry for entry in journal.since(db, 0, 100_000) if entry.kind == rank.RERANK]
+    return [entry for entry in journal.since(db, 0, 100_000) if entry.kind == rebalancing.RERANK]
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def early(monkeypatch):
 
 def make_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(task_rules, "MAX_CHARS", 4)
-    patch.setattr(rank, "_SHORT", 4)
-    patch.setattr(rank, "_REACH", 2)
+    patch.setattr(rebalancing, "_SHORT", 4)
+    patch.setattr(rebalancing, "_REACH", 2)
     patch.setattr(rank, "_STEP", 2)
     patch.setattr(rank, "_SPREAD", 4)
 
@@ -154,7 +154,7 @@ def test_reranking_changes_no_version_and_tells_of_no_task(early):
         assert {task.uid: task.rank for task in task_queries.tasks(store.db, home.id)}.items() - before.items()
         assert {task.version for task in task_queries.tasks(store.db, home.id)} == {1}
         kinds = [entry.kind for entry in journal.since(store.db, seq, 1_000)]
-        assert set(kinds) == {"task.created", rank.RERANK}
+        assert set(kinds) == {"task.created", rebalancing.RERANK}
         told = events.event(store.db, reranked(store.db)[0])
         assert (told["event"], told["actor"], told["list"]) == ("list.reranked", "system", {"uid": home.uid})
         assert told["changes"] == {}

@@ -26,7 +26,7 @@ from tests.tui.driving import (
     write,
 )
 from tests.tui.plan import NOW, SECOND
-from tui_tasks.core.commit import journal, rank
+from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.pages import list_pages
@@ -61,8 +61,8 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
 
 async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan, agent, monkeypatch):
     monkeypatch.setattr(task_rules, "MAX_CHARS", 4)
-    monkeypatch.setattr(rank, "_SHORT", 4)
-    monkeypatch.setattr(rank, "_REACH", 2)
+    monkeypatch.setattr(rebalancing, "_SHORT", 4)
+    monkeypatch.setattr(rebalancing, "_REACH", 2)
     async with opened(app, (80, 16)) as pilot:
         await press(app, pilot, "j", "j")
         before = task_queries.task(app.link.db, plan[2]).rank

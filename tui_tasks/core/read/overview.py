@@ -219,7 +219,7 @@ def joined(batches: Sequence[StateChanges]) -> StateChanges:
 
 def changes_since(db: Database, since: int) -> StateChanges | None:
     """Return the changes after an entry of the journal; None when there are none."""
-    from tui_tasks.core.commit import rank  # the first paint goes without
+    from tui_tasks.core.commit import rebalancing  # the first paint goes without
 
     entries = changes(db, since, MAX_ENTRIES + 1)
     if not entries:
@@ -227,7 +227,7 @@ def changes_since(db: Database, since: int) -> StateChanges | None:
     # Dropped entries cannot be read. Rebalancing changes the ranks by which pages are cached; a check's definition
     # concerns all tasks of a list.
     is_too_much = len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
-    if is_too_much or any(entry.kind in (rank.RERANK, "check.defined") for entry in entries):
+    if is_too_much or any(entry.kind in (rebalancing.RERANK, "check.defined") for entry in entries):
         return StateChanges(since, journal.newest(db), (), all=True)
     changed = {entry.uid for entry in entries if entry.entity == "task"}
     waiting = waiting_on(db, changed) if changed else set()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit.rank import Reranks, between
+from tui_tasks.core.commit.rank import between
+from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import DeleteJob

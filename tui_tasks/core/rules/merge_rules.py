@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.rank import Reranks
+from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import ClaimTask

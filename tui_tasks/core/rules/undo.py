@@ -15,7 +15,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.commit.journal import UndoColumns
-from tui_tasks.core.commit.rank import Reranks
+from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven

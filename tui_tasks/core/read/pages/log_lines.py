@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit import journal, rank
+from tui_tasks.core.commit import journal, rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
@@ -57,7 +57,7 @@ WORD_OF_KIND: Final = {kind: word for word, kinds in reversed(KINDS.items()) if 
 FAILURES: Final = ("tool.failed", "session.failed")
 # Entries that are not shown: the scheduler's bookkeeping, reordering of lists, and steps of checks.
 HIDDEN: Final = (
-    *("job.advanced", "job.pruned", "job.stopping", "run.agent", rank.RERANK),
+    *("job.advanced", "job.pruned", "job.stopping", "run.agent", rebalancing.RERANK),
     *("check.queued", "check.started", "check.ended", "check.pruned"),
 )
 NEWS_OF_WORK: Final = ("state", "summary", "limits", "pull_request", "terminal", "machine")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit.rank import MAX_CHARS, between, rebalanced
+from tui_tasks.core.commit.rank import MAX_CHARS, between
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
 from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
@@ -136,7 +136,11 @@ def make_task(
 
 def _with_short_rank(tx: Transaction, task: Task) -> Task:
     """Return a task that has been given its place, after giving it and its neighbours new ranks if its own is long."""
-    return rebalanced(tx, task) if len(task.rank) > MAX_CHARS else task
+    if len(task.rank) <= MAX_CHARS:
+        return task
+    from tui_tasks.core.commit import rebalancing  # few ranks grow long
+
+    return rebalancing.rebalanced(tx, task)
 
 
 def _waiting_on_of_new(tx: Transaction, depends_on: Iterable[str]) -> int:
