@@ -264,7 +264,7 @@ def _newer_of_human(session: Session, since: int) -> str:
     if newer is None or newer <= since:
         return ""
     name = change_summaries.description(db, newer, undone=False)
-    is_work = any(part.kind.startswith("work.") for page in journal.of_change(db, newer) for part in page)
+    is_work = any(part.kind.startswith("work.") for part in journal.each_of_change(db, newer))
     return f"{name} ({'`tui-tasks work` shows it' if is_work else 'u on the screen undoes it'})"
 
 

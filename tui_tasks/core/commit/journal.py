@@ -242,6 +242,11 @@ def of_change(db: Database, change: int) -> Iterator[list[UndoColumns]]:
         after = rows[-1][0]
 
 
+def each_of_change(db: Database, change: int) -> Iterator[UndoColumns]:
+    """Yield the entries of one request or batch one by one, oldest first."""
+    return (entry for page in of_change(db, change) for entry in page)
+
+
 def undoes(db: Database, change: int) -> int | None:
     """Return the change that an undo reverted; None if the change is no undo."""
     begun = db.one(_BEGUN, seq=change)

@@ -145,7 +145,7 @@ def is_back(db: Database, uid: str) -> bool:
 
 def _work_end(db: Database, change: int) -> _WorkEnd | None:
     """Return what a change did to works; None if it did nothing to any."""
-    parts = [part for parts in journal.of_change(db, change) for part in parts if part.kind in (_RESTORED, *_ENDS)]
+    parts = [part for part in journal.each_of_change(db, change) if part.kind in (_RESTORED, *_ENDS)]
     # A merge discards the other works of its task: it comes last.
     return _WorkEnd(parts[-1].kind, tuple(part.uid for part in parts), parts[-1]) if parts else None
 

@@ -116,7 +116,7 @@ def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
     return _newest_standing(db, actor, op, entries, None)
 
 
-def kinds_of_late(db: Database, actor: str) -> list[str]:
+def newest_kinds(db: Database, actor: str) -> list[str]:
     """Return the kinds of an actor's newest entries, newest first."""
     return [kind for _, _, kind, _ in db.all(_BY_ACTOR, actor=actor, below=journal.newest(db) + 1, limit=_PAGE)]
 
@@ -174,7 +174,7 @@ def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any],
 
 def _is_reported_by_hooks(db: Database, change: int) -> bool:
     """Return whether hooks reported a change: it is about a session, or about the task of a prompt."""
-    for part in (part for parts in journal.of_change(db, change) for part in parts):
+    for part in journal.each_of_change(db, change):
         task = task_queries.any_task(db, part.task) if part.task is not None else None
         if part.kind.startswith("session.") or (task is not None and task.is_of_session):
             return True
@@ -189,7 +189,7 @@ def _is_brought_back(db: Database, change: int, redone_ends: RedoneEnds) -> bool
         return False
     if redone_ends.has(change):
         return True
-    parts = [part for parts in journal.of_change(db, change) for part in parts]
+    parts = list(journal.each_of_change(db, change))
     if any(part.kind == "work.restored" for part in parts):
         return True
     ended = [part for part in parts if part.kind in _ENDS]
@@ -198,7 +198,7 @@ def _is_brought_back(db: Database, change: int, redone_ends: RedoneEnds) -> bool
 
 def _is_within(db: Database, change: int, list_uid: str) -> bool:
     """Return whether a whole change is about one list and its tasks."""
-    for part in (part for parts in journal.of_change(db, change) for part in parts):
+    for part in journal.each_of_change(db, change):
         task = task_queries.any_task(db, part.task) if part.task is not None else None
         of_list = task_queries.list_by_id(db, task.list_id).uid if task is not None else part.uid
         if of_list != list_uid:
@@ -209,7 +209,7 @@ def _is_within(db: Database, change: int, list_uid: str) -> bool:
 def _is_elsewhere(db: Database, change: int, project: str) -> bool:
     """Return whether a change is about lists and tasks, and all of them belong to other projects."""
     lists = set[str | None]()
-    for part in (part for parts in journal.of_change(db, change) for part in parts):
+    for part in journal.each_of_change(db, change):
         task = task_queries.any_task(db, part.task) if part.task is not None else None
         if task is not None:
             lists.add(task_queries.list_by_id(db, task.list_id).project)
@@ -303,7 +303,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
 
 def why_not_by_undo(db: Database, change: int) -> str | None:
     """Return why no undo takes a change back, as it is about work; None of any other change."""
-    of_work = [part for parts in journal.of_change(db, change) for part in parts if part.kind in _NOT_BY_UNDO]
+    of_work = [part for part in journal.each_of_change(db, change) if part.kind in _NOT_BY_UNDO]
     return _why_not_by_undo(db, change, of_work) if of_work else None
 
 

@@ -98,7 +98,7 @@ class Navigation:
         over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
         if over:
             return change > over[-1].opened_at
-        return all(self.pane.shows(part.kind) for page in journal.of_change(self._link.db, change) for part in page)
+        return all(self.pane.shows(part.kind) for part in journal.each_of_change(self._link.db, change))
 
     def made_panes(self) -> list[Pane]:
         """The panes that have been made."""

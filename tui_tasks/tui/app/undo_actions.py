@@ -168,7 +168,7 @@ class UndoActions:
             self._context.say(f"{self._not_undone(newest)}.{more}")
             self._passed_over.clear()
             return
-        kinds = undo.kinds_of_late(self._context.db, HUMAN)
+        kinds = undo.newest_kinds(self._context.db, HUMAN)
         what = next((words for kind in kinds if (words := _NOT_UNDOABLE.get(kind.partition(".")[0]))), "")
         self._context.say(f"You have no change to undo{f'; {what} cannot be undone' if what else ''}.")
 
@@ -242,7 +242,7 @@ def _newest_entries(db: Database) -> Iterator[Any]:
 
 def _stands_alone(db: Database, change: int) -> bool:
     """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
-    kinds = (part.kind for parts in journal.of_change(db, change) for part in parts)
+    kinds = (part.kind for part in journal.each_of_change(db, change))
     return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and journal.stands(db, change)
 
 

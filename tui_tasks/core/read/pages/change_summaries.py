@@ -235,7 +235,7 @@ def undo_question(
     on the screen that is shown. `goes_on`: the person has just undone a later change, and is not asked about older
     changes of tasks alone.
     """
-    kinds = {part.kind for page in journal.of_change(db, change) for part in page}
+    kinds = {part.kind for part in journal.each_of_change(db, change)}
     # The first task of a list makes the list.
     is_of_tasks = "task.created" in kinds or all(kind.startswith("task.") for kind in kinds)
     deletes = not is_of_tasks and any(kind.endswith(".created") for kind in kinds)
