@@ -38,8 +38,9 @@ from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, 
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
-from tui_tasks.work.accepting import Acceptance, Outcome
+from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.agent_terminals import Terminals
+from tui_tasks.work.git import Outcome, pull_requests
 
 BRANCH = "task/9-rotate-keys"
 
@@ -688,12 +689,16 @@ async def test_x_discards_once_confirmed_and_the_task_is_pending(plan, place, ma
     assert state_of(plan, work) == "discarded"
 
 
-async def test_p_shows_the_address_that_it_pushes_to_before_it_does(plan, place, make_app):
+async def test_p_shows_the_address_that_it_pushes_to_before_it_does(plan, place, make_app, monkeypatch):
     begin(plan, 9, place, branch=BRANCH)
     git(place.tree, "config", "remote.origin.url", "git@evil.example:ada/api.git")
     app = make_app(plan.path)
     async with app.run_test(size=(40, 12)) as pilot:
         await review(app, pilot, plan)
+        monkeypatch.setattr(pull_requests, "GH", "not-there")
+        await settle(pilot, "p")
+        await until(pilot, lambda: "not-there is not installed: install it" in said(app))
+        monkeypatch.setattr(pull_requests, "GH", "sh")
         await settle(pilot, "p")
         await until(pilot, lambda: "open it" in shown(app))
         foot = " ".join(shown(app).split())

@@ -33,6 +33,7 @@ from tui_tasks.tui.work import attaching
 from tui_tasks.work import clean_up
 from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.comments import Comment, review_message
+from tui_tasks.work.git import pull_requests
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -375,6 +376,7 @@ class ReviewActions(Controller):
             context.say(f"Copied {safe_line(work.pull_request, 80)}")
             return
         push = await self._decide(lambda acceptance: acceptance.planned_push(work, review))
+        pull_requests.program()
         if not await confirm(context, push.text, "open it"):
             return
         context.say("Opening a pull request.")

@@ -78,6 +78,17 @@ def forge(root: Path) -> Forge:
     raise Conflict(f"{GH} opens no pull request at {REMOTE}: push the branch by hand ({url})")
 
 
+def program() -> str:
+    """Return the path of `gh`.
+
+    Raises:
+        Conflict: it is not installed.
+    """
+    if (found := shutil.which(GH)) is None:
+        raise Conflict(f"{GH} is not installed: install it from https://cli.github.com, then `{GH} auth login`")
+    return found
+
+
 def create(root: Path, push: Push, title: str, body: str, *, show: Callable[[str], None]) -> str:
     """Push a commit as a branch and open a pull request for it; return its address. One that is open is taken.
 
@@ -87,10 +98,8 @@ def create(root: Path, push: Push, title: str, body: str, *, show: Callable[[str
         Conflict: `gh` is not installed, not logged in, or refuses, or the forge refuses the push.
         GitFailed: git failed.
     """
-    program = shutil.which(GH)
-    if program is None:
-        raise Conflict(f"{GH} is not installed: install it from https://cli.github.com, then `{GH} auth login`")
-    _check_login(program, push.to.host)
+    gh = program()
+    _check_login(gh, push.to.host)
     show(f"pushes {push.branch} to {push.to.url}")
     objects = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-path", "objects").text)
     try:
@@ -98,7 +107,7 @@ def create(root: Path, push: Push, title: str, body: str, *, show: Callable[[str
     except GitFailed as error:
         raise Conflict(f"nothing is pushed: check that you may write to {push.to} ({error})") from error
     where = ("--repo", str(push.to), "--head", push.branch, "--base", push.base)
-    done = _run([program, "pr", "create", *where, "--title", title, "--body-file", "-"], body)
+    done = _run([gh, "pr", "create", *where, "--title", title, "--body-file", "-"], body)
     urls = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
     if not urls:
         printed = (done.stderr or done.stdout).strip().splitlines()
@@ -107,9 +116,9 @@ def create(root: Path, push: Push, title: str, body: str, *, show: Callable[[str
     return str(urls[-1])
 
 
-def _check_login(program: str, host: str) -> None:
+def _check_login(gh: str, host: str) -> None:
     """Ask `gh` for the password as git will, before anything is pushed: git itself would say only that it has none."""
-    asked = _run([program, "auth", "git-credential", "get"], f"protocol=https\nhost={host}\n\n")
+    asked = _run([gh, "auth", "git-credential", "get"], f"protocol=https\nhost={host}\n\n")
     if asked.returncode != 0:
         raise Conflict(f"{GH} is not logged in to {host}: `{GH} auth login --hostname {host}`; nothing is pushed")
 
