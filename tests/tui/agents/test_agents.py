@@ -617,6 +617,7 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         assert "◐ claude-1  working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
         at = lines(app).index(row)
         assert lines(app)[at + 1].strip().startswith("? asks 9m     #4 jose")
+        assert " asks about #4 Pick JWT lib: jose or pyjwt" in shown(app), "the question below is no part of #5"
         assert "waiting" in row_of(app, "claude-2")
         assert re.match(" [?] 2 (asks|questions) ", counts_line(app))
 

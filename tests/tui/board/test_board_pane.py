@@ -352,6 +352,8 @@ async def test_a_small_screen_says_where_a_card_would_go(plan, make_app):
     async with app.run_test(size=(40, 12)) as pilot:
         await at_card(pilot, plan[5])
         assert "h/l column   H → Pending   L → Done" in shown(app)
+        await at_card(pilot, plan[1])
+        assert " h/l column  H → In progress  L → Failed" in shown(app), "none of it is cut"
 
 
 async def test_marked_cards_move_together_as_one_change(plan, make_app):

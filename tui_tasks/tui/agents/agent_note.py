@@ -222,7 +222,7 @@ class AgentNote(TextDrawing):
         each begins with its key, or with a dot where only the inbox has one. Of a permission, the latter follow on
         their own lines.
         """
-        lines = request_lines(view, width - 2, ascii_only=self.context.ascii_only)
+        lines = [*self._asked_about(view, width), *request_lines(view, width - 2, ascii_only=self.context.ascii_only)]
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
         texts = view.shown_options(self.context)
@@ -249,6 +249,14 @@ class AgentNote(TextDrawing):
             for at, line in enumerate(wrapped(text, max(8, width - 5 - room))):
                 lines.append([(f"   {fit('' if at else key, room)} ", styles[key == dot]), (line, "")])
         return lines
+
+    def _asked_about(self, view: AskView, width: int) -> list[Drawn]:
+        """Return number and name of the task that a question is about, where its agent works on another."""
+        uid, own = self.context.state.asked_about.get(view.ask.uid, ""), self._member.task if self._member else None
+        task = agent_text.live_task(self.context.db, uid) if own is not None and own.uid != uid else None
+        if task is None:
+            return []
+        return [[(f" asks about {safe_line(f'#{task.number} {task.name}', max(8, width - 13))}", "$muted")]]
 
     def _fitted(self, view: AskView, lines: list[Drawn], width: int, room: int) -> list[Drawn]:
         """Return a question if it fits, else its beginning, and where it can be read."""

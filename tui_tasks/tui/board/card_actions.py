@@ -15,7 +15,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.card_column import Column
@@ -89,9 +89,13 @@ class CardMoves(Controller):
         """Return ` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
         key_of = self._context.keymap.key_of
         parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$key"), (" column", "$muted")]
-        for move in () if self._context.link.read_only else MOVES:
-            if word := self.word(move):
-                parts += [(f"   {key_of(move)}", "$key"), (f" {word}", "$muted")]
+        moves = [move for move in MOVES if self.word(move) and not self._context.link.read_only]
+        cells = sum(cell_len(f" {key_of(move)} {self.word(move)}") for move in moves) + sum(
+            cell_len(t) for t, _ in parts
+        )
+        gap = "   " if cells + 2 * len(moves) <= width else "  "
+        for move in moves:
+            parts += [(f"{gap}{key_of(move)}", "$key"), (f" {self.word(move)}", "$muted")]
         return parts
 
     def column_for_cursor(self, by: int) -> ColumnSpec | None:

@@ -156,7 +156,7 @@ COLORS: Final = (*_FRONT, "background", "surface", "panel")
 REQUIRED: Final = ("primary", "foreground", "background")
 STATES: Final = ("pending", "in-progress", "needs-you", "blocked", "done", "failed", "skipped", "overdue")
 PARTS: Final = ("muted", "key", "changed", "urgent", "rule", "cursor-text", "cursor-background")
-STYLES: Final = ("muted-style", "cursor-style")
+STYLES: Final = ("muted-style", "rule-style", "cursor-style")
 """Text styles, for themes without the colours to say it: `text-style: $muted-style`."""
 OWN: Final = frozenset({*(f"state-{state}" for state in STATES), *PARTS, *STYLES})
 """Every variable that is ours and not Textual's."""
@@ -250,7 +250,8 @@ def _own_variables(theme: Theme, generated: Mapping[str, str]) -> dict[str, str]
             "rule": ground.blend(front, 0.25).hex6,
             "cursor-background": ground.blend(primary, 0.15).hex6,
         }
-    styles = {"muted-style": "dim" if theme.ansi else "none", "cursor-style": "bold" if theme.ansi else "none"}
+    dim = "dim" if theme.ansi else "none"
+    styles = {"muted-style": dim, "rule-style": dim, "cursor-style": "bold" if theme.ansi else "none"}
     values |= shades | styles | theme.variables
     roles = {name: values[source] for name, source in _ROLES.items()}
     known = [(roles | values).get(name, "ansi_green") for name in _URGENT]
