@@ -160,7 +160,7 @@ def test_redo_goes_on_after_a_merge_was_done_again(store: Store, clock: Clock) -
         for wanted in states[-2::-1]:
             human.undo()
             assert human.state() == wanted
-            assert undo.goes_on(store.db, "human", clock.now), "the next one is not asked about"
+            assert undo.is_going_back(store.db, "human", clock.now), "the next one is not asked about"
         for wanted in states[1:]:
             human.redo()
             assert human.state() == wanted

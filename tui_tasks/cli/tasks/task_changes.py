@@ -272,7 +272,7 @@ def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     """Ask a person at a terminal about an old or deleting change; return whether to undo it."""
     from tui_tasks.core.operations import Undo
     from tui_tasks.core.read.pages import change_summaries  # as in `undo`
-    from tui_tasks.core.rules.undo import goes_on, next_to_undo
+    from tui_tasks.core.rules.undo import is_going_back, next_to_undo
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
@@ -283,7 +283,7 @@ def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     now = session.clock()
     newer = _newer_of_human(session, change)
     question = change_summaries.undo_question(
-        db, change, now, goes_on=not newer and goes_on(db, identity.agent, now), is_elsewhere=bool(newer)
+        db, change, now, goes_on=not newer and is_going_back(db, identity.agent, now), is_elsewhere=bool(newer)
     )
     if not question:
         return True

@@ -126,7 +126,7 @@ def is_revert(db: Database, change: int) -> bool:
     return db.one(_REVERTED, change=change) is not None
 
 
-def goes_on(db: Database, actor: str, now: int) -> bool:
+def is_going_back(db: Database, actor: str, now: int) -> bool:
     """Return whether an actor is going back: its newest change is an undo, or has brought work back, made in the last
     minute.
     """

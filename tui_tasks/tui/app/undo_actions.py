@@ -137,7 +137,7 @@ class UndoActions:
             return False
         if undo.why_not_by_undo(db, change) is not None:
             return True  # It is refused, and the question about the one before follows.
-        goes_on = undo.goes_on(db, HUMAN, now)
+        goes_on = undo.is_going_back(db, HUMAN, now)
         is_elsewhere = not context.navigation.may_be_done_here(change)
         question = change_summaries.undo_question(
             db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
