@@ -43,6 +43,8 @@ def test_of_the_prompt_of_a_task_a_persons_own_words_are_known(
     assert session_queries.own_words("Clean the build") == "Clean the build"
     sent = comments.review_message("main", [comments.Comment("a.py", 3, False, "", "Why 3?")])
     assert session_queries.own_words(sent).startswith("a.py:3\nWhy 3?")
+    started_again = program_commands.prompt(store.db, task_queries.task(store.db, task), work, [sent])
+    assert session_queries.own_words(started_again) == "a.py:3\nWhy 3?"
 
 
 def test_claude_uses_our_own_tools_without_asking_its_person(

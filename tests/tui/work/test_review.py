@@ -38,9 +38,9 @@ from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, 
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
 from tui_tasks.work import comments
-from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.agent_terminals import Terminals
-from tui_tasks.work.git import Outcome, pull_requests
+from tui_tasks.work.git import pull_requests
 
 BRANCH = "task/9-rotate-keys"
 

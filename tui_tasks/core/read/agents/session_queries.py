@@ -65,14 +65,14 @@ def asked_for(session: AgentSession | None) -> str:
 
 def own_words(prompt: str | None) -> str:
     """Return what a person wrote in a prompt: all of it, or what they added to the prompt of `work`, or their comments
-    on a work without the line above them.
+    on a work without the line above them; of what they added, the first paragraph.
     """
+    is_added = prompt is not None and prompt.startswith(PROMPT_OF_WORK)
+    words = (prompt or "").partition(f"\n\n{ADDED_BY_HUMAN}")[2] if is_added else prompt or ""
     for head in COMMENT_HEADS:
-        if prompt is not None and prompt.startswith(f"{head}\n\n"):
-            return prompt.removeprefix(head).lstrip()
-    if prompt is None or not prompt.startswith(PROMPT_OF_WORK):
-        return prompt or ""
-    return prompt.partition(f"\n\n{ADDED_BY_HUMAN}")[2].partition("\n\n")[0]
+        if words.startswith(f"{head}\n\n"):
+            words = words.removeprefix(head).lstrip()
+    return words.partition("\n\n")[0] if is_added else words
 
 
 class SessionActivity(msgspec.Struct, gc=False):
