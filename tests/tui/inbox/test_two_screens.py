@@ -257,6 +257,13 @@ async def test_a_key_on_one_screen_allows_nothing_that_had_not_stood_on_it(revie
                 allowed[name] = (set(now) - set(before), shown(here_app))
             await there.clears()
             await here.clears()
+        for stage in (here, there):
+            before = stage.answered()
+            stage.asks()
+            await stage.opens()
+            await stage.press("y")
+            assert len(stage.answered()) == len(before) + 1, "the keys reach each screen"
+            await stage.clears()
         here.store.close()
         there.store.close()
     assert allowed == {}
