@@ -1,12 +1,14 @@
 """What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
 
 import compileall
+import contextlib
 import gc
 import json
 import os
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from _pytest.assertion import rewrite
@@ -46,29 +48,47 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
         if _has_memory_for_folders():
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
-        if config.getoption("numprocesses", 0) and config.getoption("assertmode") == "rewrite":
-            _rewrite_assertions(config)
 
 
-def _rewrite_assertions(config: pytest.Config) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Prepare what is the same for all workers, which start after this."""
+    config = session.config
+    if config.getoption("numprocesses", 0) and not hasattr(config, "workerinput"):
+        _prepare_workers(config)
+
+
+def _prepare_workers(config: pytest.Config) -> None:
     """Do for a fresh clone what else each worker does at the same time, for every test; half of it in a process beside.
 
     What that one leaves undone, because it fails, the workers do.
     """
-    files = [file for file in Path(__file__).parent.rglob("*.py") if file.name.startswith(("test_", "conftest."))]
+    files = [file for folder in (Path(__file__).parent, *tui_tasks.__path__) for file in Path(folder).rglob("*.py")]
     beside = os.fork()
     if beside == 0:
         try:
-            _rewrite(config, files[1::2])
+            _prepare(config, files[1::2])
         finally:
             os._exit(0)
-    _rewrite(config, files[::2])
+    _prepare(config, files[::2])
     os.waitpid(beside, 0)
 
 
-def _rewrite(config: pytest.Config, files: list[Path]) -> None:
+def _prepare(config: pytest.Config, files: list[Path]) -> None:
+    """Rewrite the assertions of tests, and find the constants that Hypothesis tries."""
+    with contextlib.suppress(ImportError):  # another version has it elsewhere
+        from hypothesis.internal.constants_ast import constants_from_module
+
+        for file in files:
+            module = ModuleType(file.stem)
+            module.__file__ = str(file)
+            constants_from_module(module)
+    if config.getoption("assertmode") != "rewrite":
+        return
     state = config.stash[rewrite.assertstate_key]
     for file in files:
+        if not file.name.startswith(("test_", "conftest.")):
+            continue
         compiled = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
         if rewrite._read_pyc(file, compiled) is None and rewrite.try_makedirs(compiled.parent):
             read, code = rewrite._rewrite_test(file, config)

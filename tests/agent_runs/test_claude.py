@@ -358,11 +358,12 @@ _NAMES = st.sampled_from(["type", "request", "message", "content", "subtype", "r
 _WORDS = st.sampled_from(
     ["control_request", "can_use_tool", "hook_callback", "assistant", "user", "result", "system", "init", "tool_use"]
 )
-_MESSAGE = st.recursive(
+_PART = st.recursive(
     _WORDS | _JSON,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=6),
-    max_leaves=12,
-).filter(lambda value: isinstance(value, dict))
+    max_leaves=8,
+)
+_MESSAGE = st.dictionaries(_NAMES, _PART, max_size=6)
 
 
 @given(st.lists(_MESSAGE, max_size=4))
