@@ -110,7 +110,9 @@ async def test_a_number_without_a_question_says_why_and_where_numbers_show_panes
         await settle(pilot, "a", "1", "y", "2")
         assert said(app) == "Already answered: approve. Esc goes back to the panes."
         await settle(pilot, "j", "3")
-        assert said(app) == "No question here takes a number. Esc goes back to the panes."
+        assert said(app).startswith(
+            "A number answers the question under the cursor, and this row is none. Esc goes back"
+        )
         assert isinstance(app.screen, Inbox)
 
 
@@ -393,9 +395,9 @@ async def test_read_only_shows_the_questions_and_says_why_it_does_not_answer(pla
 @pytest.mark.parametrize(
     ("options", "keys", "title"),
     [
-        (("Yes", "No"), "y Yes  x No", "No; tell claude-9 why, or nothing"),
-        (("Reject it", "accept"), "y Accept  x Reject", "Reject; tell claude-9 why, or nothing"),
-        ((), "y Approve  x Deny", "Deny; tell claude-9 why, or nothing"),
+        (("Yes", "No"), "y Yes  n No", "No; tell claude-9 why, or nothing"),
+        (("Reject it", "accept"), "y Accept  n Reject", "Reject; tell claude-9 why, or nothing"),
+        ((), "y Approve  n Deny", "Deny; tell claude-9 why, or nothing"),
     ],
 )
 async def test_the_keys_of_an_answer_say_what_is_sent(plan, make_app, place, options, keys, title):
@@ -503,6 +505,53 @@ async def test_what_goes_on_below_is_answered_only_once_its_end_has_been_on_scre
         assert what in " ".join(screen.split())
     answer, _ = await answered(plan, make_app, *["pagedown"] * 20, "pageup", "y", size=size)
     assert answer == "Yes"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_n_answers_no_at_once_as_y_answers_yes_and_the_foot_names_both(plan, make_app, size):
+    by_agent(plan, "codex-1", OpenAsk("Delete 1,204 rows?", ("Yes", "No")), now=at(20, 15))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "j", "j")
+        both = "y/n yes/no" if size[0] < 60 else "y Yes  n No"
+        assert both in lines(app)[-1]
+        await settle(pilot, "n")
+        assert asks(app)["codex-1"].answer == "No"
+        assert said(app).startswith("Sent: No" if size[0] < 60 else "Sent to codex-1: No")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_foot_offers_no_answer_before_the_end_of_a_question_was_on_screen(plan, make_app, size):
+    by_agent(plan, "codex-1", OpenAsk("May I?" + "\n" * 60 + "Sure?", ("Yes", "No")), now=at(20, 15))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "j", "j")
+        assert lines(app)[-1].lower().startswith(" ^d more") and "yes" not in lines(app)[-1].lower()
+        await settle(pilot, *["pagedown"] * 20)
+        assert "^d" not in lines(app)[-1] and "yes" in lines(app)[-1].lower()
+
+
+async def test_enter_on_a_question_about_no_task_opens_the_reply_or_names_the_keys_that_answer(plan, make_app):
+    by_agent(plan, "codex-1", OpenAsk("Which version?"), now=at(20, 15))
+    by_agent(plan, "codex-2", OpenAsk("Which color?", ("red", "blue")), now=at(20, 16))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j", "j", "j", "enter")
+        assert said(app) == "This question is about no task: 1-2 answers it, m replies in your own words."
+        await settle(pilot, "3")
+        assert said(app) == "There is no option 3: 1-2 answer it, Esc goes back to the panes."
+        await settle(pilot, "k", "enter", *"2.0", "enter")
+        assert asks(app)["codex-1"].answer == "2.0"
+
+
+async def test_the_key_that_goes_to_a_question_names_the_one_that_answers_it(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "exclamation_mark")
+        assert said(app).startswith("1 of 3: question, #4") and said(app).endswith("; a answers it")
+        assert " a answers it" in lines(app)
+        await settle(pilot, "a")
+        assert app.screen.ask.uid == asks(app)["claude-1"].uid
 
 
 async def test_the_number_of_an_option_shows_the_rest_of_a_question_and_then_answers_it(plan, make_app):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -89,18 +90,24 @@ async def test_enter_goes_to_the_terminal_where_alone_a_permission_can_be_answer
     assert attached == ["gemini-1"]
 
 
-@pytest.fixture
-def waiting(empty):
+@contextmanager
+def hook_waits_for(path: str, payload: bytes = PAYLOAD):
     """A hook waits for the answer to a permission."""
-    ask_for_permission(empty, "here")
+    ask_for_permission(path, "here", payload)
     with (
-        Folder(f"{empty}-hooks", make=False) as folder,
+        Folder(f"{path}-hooks", make=False) as folder,
         Folder(answer_pipes.FOLDER, make=True, inside=folder) as answers,
     ):
         os.mkfifo("here", dir_fd=answers.fd)
         pipe = answers.open("here", os.O_RDWR | os.O_NONBLOCK)
-        yield empty
+        yield path
         os.close(pipe)
+
+
+@pytest.fixture
+def waiting(empty):
+    with hook_waits_for(empty) as path:
+        yield path
 
 
 async def test_a_request_whose_hook_waits_is_answered_by_a_key(waiting, make_app):
@@ -185,6 +192,31 @@ def test_several_questions_of_a_program_are_one_line_with_their_number():
     request = {"kind": "question", "questions": questions, "is_whole": True}
     ask = Ask(1, "a", "claude-1", "1. Which db?\n  - sqlite", (), None, NOW, None, "open", None, None, request)
     assert ask_text.request_line(ask) == "2 questions: Which db? · Table name? · In the test as well."
+
+
+def test_the_names_of_values_are_grey_and_what_deletes_is_marked():
+    asked = InputRequested("permission", "Bash", {"command": "rm -rf build/ && make all", "description": "Clean"})
+    ask = Ask(1, "u", "claude-1", "", (), None, NOW, None, "open", None, None, {"kind": "permission", "tool": "Bash"})
+    parts = [part for line in request_lines(AskView(ask, asked), 80, ascii_only=False) for part in line]
+    assert [text for text, style in parts if style == "$muted"] == ["command:", "description:"]
+    assert [text for text, style in parts if style == "$state-overdue"] == ["rm -rf"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_permission_is_refused_at_once_before_its_end_and_allowed_only_after_it(tmp_path, make_app, size):
+    command = "\n".join(f"echo {number}" for number in range(60))
+    payload = json.dumps({**json.loads(PAYLOAD), "tool_input": {"command": command}}).encode()
+    with hook_waits_for(str(tmp_path / "a.db"), payload) as path:
+        app = make_app(path)
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot, "a")
+            foot = lines(app)[-1].lower()
+            assert foot.startswith(" ^d more") and "n deny" in foot and "allow" not in foot
+            await settle(pilot, "y")
+            assert "^d to its end first" in said(app)
+            [ask] = ask_queries.open_asks(app.link.db)
+            await settle(pilot, "n")
+            assert ask_queries.ask(app.link.db, ask.uid).answer == "Deny"
 
 
 def painted(command: str, width: int, *, ascii_only: bool) -> str:

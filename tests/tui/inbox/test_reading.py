@@ -138,7 +138,7 @@ async def test_keys_typed_ahead_of_an_answer_reach_no_other_question(plan, make_
         assert not app.screen.unsent.later
 
 
-@pytest.mark.parametrize("keys", ["a1", "ay", "aj1", "ay1y1y1", "A1", "Ay", "Aay1"])
+@pytest.mark.parametrize("keys", ["a1", "ay", "an", "An", "aj1", "ay1y1y1", "A1", "Ay", "Aay1"])
 async def test_what_is_typed_ahead_answers_nothing(plan, make_app, keys):
     by_agent(plan, "codex-1", OpenAsk("May I?", ("Yes", "No")), now=at(15, 0))
     app = make_app(plan.path)
@@ -403,7 +403,7 @@ async def test_once_the_hook_has_gone_the_line_says_that_only_its_own_window_can
             await go_to(pilot, name)
             await settle(pilot, *(["a"] if screen == "a" else []))
             approve = "1 Allow" if screen == "a" else "y Allow"
-            option = "Allow, and from now on"
+            option = "Allow this once, and from now on"
             assert approve in shown(app) and option in shown(app)
         offered = ("It waits for your answer", option, approve, "d Deny", " Choose", "a Answer")
         await until(

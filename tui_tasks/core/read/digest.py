@@ -6,6 +6,7 @@ It includes every failure of that time, also one that was resolved since. Instan
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -153,8 +154,9 @@ def filed(
     for task, name, deleted, uid, home in map(journal.as_text, db.sql(_FILED, (_array(others),))):
         seq, at, actor, _ = others[task]
         groups.setdefault((actor, uid), []).append((seq, at, task, name, deleted, home))
-    elsewhere = {str(row[2]) for task, row in created.items() if task not in others}
-    lines = [_filed_in(uid, actor, rows, actor in elsewhere) for (actor, uid), rows in groups.items()]
+    elsewhere = Counter(str(row[2]) for task, row in created.items() if task not in others)
+    # The first line of an agent says how many of its tasks have lines of their own.
+    lines = [_filed_in(uid, actor, rows, elsewhere.pop(actor, 0)) for (actor, uid), rows in groups.items()]
     for event in events:
         if event.kind == "job.created" and event.actor not in vocab.RESERVED_AGENTS and event.uid not in named:
             name = str(event.values.get("name") or event.uid)
@@ -163,10 +165,10 @@ def filed(
     return lines
 
 
-def _filed_in(uid: str, actor: str, rows: Sequence[Any], has_others: bool) -> DigestLine:
+def _filed_in(uid: str, actor: str, rows: Sequence[Any], others: int) -> DigestLine:
     seqs, instants, tasks, names, deleted, homes = zip(*rows, strict=True)
     text = f"filed in {name_text(homes[0])}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
-    text += ", others above" if has_others else ""
+    text += f"; {others:,} more of its tasks above" if others else ""
     is_one = len(rows) == 1
     what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
     return DigestLine("filed", "filed", uid, what, actor, text, max(instants), seqs, task, len(rows))
@@ -300,11 +302,13 @@ def _is_hidden(line: DigestLine, away: PutAway) -> bool:
 
 
 def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
-    """Return the line of a lapsed claim with whether its agent is gone or quiet; others as they are."""
+    """Return the line of a lapsed claim with whether its agent is gone or quiet, and since when; others as they are."""
     one = left.get(line.task) if line.kind == "claim" and line.task is not None else None
     if one is None or one.agent != line.who or not (one.is_gone or one.is_quiet):
         return line
-    return replace(line, text=f"{'is gone' if one.is_gone else 'is quiet'}, {line.text}", is_gone=one.is_gone)
+    return replace(
+        line, text=f"{'is gone' if one.is_gone else 'is quiet'}, {line.text}", is_gone=one.is_gone, at=one.at
+    )
 
 
 def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[DigestLine]) -> list[DigestLine]:

@@ -98,6 +98,8 @@ def _task_now(db: Database, one: _Failure) -> str:
     line = list_pages.line(db, one.task) if one.status == "done" and one.task is not None else None
     if line is not None and line.who not in (one.who, vocab.HUMAN):
         return f"{line.who} has done it since"
+    if one.status == "in_progress" and (line := list_pages.line(db, one.task or "")) is not None and line.who:
+        return f"{line.who} is at work on it"
     return f"the task is {(one.status or '').replace('_', ' ')} now"
 
 

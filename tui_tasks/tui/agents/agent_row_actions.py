@@ -220,6 +220,18 @@ class AgentAnswers(Controller):
         self._context.say(READ_FIRST)
         return None
 
+    def refuse(self, view: AskView, answer: str) -> Any:
+        """Answer no; a permission may go on below what is shown."""
+        if not view.is_permission:
+            return self.give(view, answer)
+        if not self._screen.shows(view):
+            self._say_where("Not answered")
+            return None
+        if self._screen.reading.has_stood(view.version):
+            return self._answer(view, answer)
+        self._context.say(READ_FIRST)
+        return None
+
     def do_ask_approve(self) -> Any:
         """Answer with the option that says yes, if there is one and no other can be chosen with it."""
         view = self._screen.view
@@ -315,7 +327,7 @@ def agent_hints(screen: AgentsScreen) -> Sequence[Hint]:
     back = ("agent_give_back",) if task is not None and why_not_given_back(screen.context, task) is None else ()
     hears = member is not None and member.session is not None and agent_text.has_hooks(member.session)
     has_turn = member is not None and hears and member.state not in ("gone", *NO_TURN)
-    stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
+    stop = ("agent_stop",) if has_turn and "ask_no" not in answers else ()
     # One that has ended reads nothing.
     has_ended = member is not None and member.failed_work is not None
     actions = screen.agent_actions

@@ -12,7 +12,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import screen
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import Need, Needs, visit
+from tui_tasks.tui.widgets.open_needs import ASKS, Need, Needs, visit
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.undo_actions import UndoActions
@@ -173,4 +173,5 @@ class GlobalActions(Controller):
             about = " ".join(filter(None, (entry.number, safe_line(entry.text, 60))))
             word = "" if entry.text.startswith(need.word) else f"{need.word}, "
             number = sum(one.count for one in found)
-            context.say(f"{found.index(need) + 1} of {number:,}: {word}{about}")
+            answers = f"; {context.keymap.key_of('asks')} answers it" if need.kind == ASKS else ""
+            context.say(f"{found.index(need) + 1} of {number:,}: {word}{about}{answers}")

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 def answer_keys(view: AskView) -> Sequence[str]:
-    """Return the actions that approve and deny, as far as a question takes such an answer."""
+    """Return the actions that answer yes and no at once, as far as a question takes such an answer."""
     if view.why_closed is not None:
         return ()
     if view.takes_several:
         return ["ask_approve"] if view.picked else []
-    choices = (("ask_approve", view.approving), ("ask_deny", view.denying))
+    choices = (("ask_approve", view.approving), ("ask_no", view.denying))
     return [key for key, answer in choices if answer is not None]
 
 
@@ -50,7 +50,7 @@ def answer_word(view: AskView, key: str) -> str:
 
 def no_title(view: AskView, who: str) -> str:
     """Return the title of the input for the reason of a no."""
-    return f"{answer_word(view, 'ask_deny')}; tell {who} why, or nothing"
+    return f"{answer_word(view, 'ask_no')}; tell {who} why, or nothing"
 
 
 def why_no_no(view: AskView, context: Context) -> str:
@@ -76,6 +76,9 @@ class Answers(Protocol):
 
     def give(self, view: AskView, answer: str) -> Any:
         """Answer a question with one of its options, or show why it cannot be answered so."""
+
+    def refuse(self, view: AskView, answer: str) -> Any:
+        """Do so with the answer that says no: a permission can be refused before all of it was read."""
 
 
 class NumberedAnswers(Answers, Protocol):
@@ -124,6 +127,14 @@ class OptionKeys(Controller):
             return f"Press 1{first}, or the number of another answer."
         return own_words("Yes", self._context)
 
+    def do_ask_no(self) -> Any:
+        """Answer with the option that says no, if there is one."""
+        view = self._view()
+        if view is not None and view.denying is not None and not view.takes_several:
+            return self._answers.refuse(view, view.denying)
+        self._context.say(why_no_no(view, self._context) if view is not None else own_words("No", self._context))
+        return None
+
     def do_ask_always(self) -> Any:
         """Allow it from now on, as the program suggests."""
         view = self._view()
@@ -156,8 +167,10 @@ class NumberKeys(OptionKeys):
     def _choose(self, number: int) -> Any:
         view = self._view()
         if view is None or number > len(view.options):
-            reply = self._context.keymap.key_of("ask_reply")
-            self._context.say(f"There is no option {number}; {reply} replies in your own words.")
+            reply, back = map(self._context.keymap.key_of, ("ask_reply", "back"))
+            most = len(view.options) if view is not None else 0
+            ways = f"{f'1-{most} answer it' if most > 1 else f'{reply} replies'}, {back} goes back to the panes"
+            self._context.say(f"There is no option {number}: {ways}.")
         elif view.takes_several:
             self._pick(view, number - 1)
         else:

@@ -66,8 +66,11 @@ class AskAnswers(Controller):
         back = f"{self._context.keymap.key_of('back')} goes back to the panes." if action.verb == "number" else ""
         if self._inbox.folded is not None:
             return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there."
+        item = self._inbox.item
+        if action.id == "ask_no" and item is not None and self._inbox.sources[item.kind].has_verb("refuse"):
+            return f"{self._context.keymap.key_of('review_decline')} declines the task and asks for the reason."
         if ask is None and back:
-            return f"No question here takes a number. {back}"
+            return f"A number answers only a question under the cursor. {back}"
         if ask is None and action.id == "ask_later" and self._inbox.item is not None:
             hides = f": {self._context.keymap.key_of('hide')} hides this row" if self._inbox.can_hide else ""
             return f"{self._context.keymap.key_of('ask_later')} is for questions{hides}."
@@ -126,6 +129,13 @@ class AskAnswers(Controller):
     def give(self, view: AskView, answer: str) -> Any:
         """Answer a question with one of its options; it must have been shown to its end."""
         if (why := self._why_not_given(view, answer)) is None:
+            return self._answer(view, answer)
+        self._context.say(why)
+        return None
+
+    def refuse(self, view: AskView, answer: str) -> Any:
+        """Answer no; a permission may go on below what is on screen."""
+        if (why := self.why_not_sent(view, to_end=not view.is_permission)) is None:
             return self._answer(view, answer)
         self._context.say(why)
         return None

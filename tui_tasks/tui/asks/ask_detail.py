@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,7 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.painting.unhidden_prose import unhidden_block, unhidden_prose
 from tui_tasks.tui.state.context import Context
@@ -90,8 +92,42 @@ def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_
 def _permission_lines(asked: InputRequested, width: int, style: str, *, head: str, ascii_only: bool) -> list[Drawn]:
     (mark, first), *others = permission_lines(asked, ascii_only=ascii_only)
     lines = ((mark, head + first), *others)
-    blocks = (unhidden_block(text, width, mark, ascii_only=ascii_only, style=style) for mark, text in lines)
-    return [*chain.from_iterable(blocks)]
+    drawn: list[Drawn] = []
+    for at, (mark, text) in enumerate(lines):
+        block_ = unhidden_block(text, width, mark, ascii_only=ascii_only, style=style)
+        drawn += (
+            block_
+            if style
+            else [_told_apart(line, is_named=not mark and at > 0 and line is block_[0]) for line in block_]
+        )
+    return drawn
+
+
+_NAME: Final = re.compile(r"[\w.\[\]-]+:(?= |$)")
+# What deletes, overwrites, or acts for another user. What has no such words may be dangerous all the same.
+_DANGEROUS: Final = re.compile(
+    r"\brm +(?:-\S+ +)*-\S*[rRf]\S*|\bsudo\b|\bmkfs\S*|\bdd +\S*(?:if|of)=|\b(?:chmod|chown) +-R\b"
+    r"|\bgit +(?:reset +--hard|clean +-\S*f|push +(?:\S+ +)*(?:-f\b|--force))|\| *(?:ba|z)?sh\b"
+    r"|\bdrop +(?:table|database)\b",
+    re.IGNORECASE,
+)
+
+
+def _told_apart(line: Drawn, *, is_named: bool) -> Drawn:
+    """Return a line of a permission with the name of a value in grey, and with what is dangerous in a colour."""
+    parts: list[Part] = []
+    for at, (text, style) in enumerate(line):
+        if style or at == 0:
+            parts.append((text, style))
+            continue
+        name = _NAME.match(text) if is_named and at == 1 else None
+        end = name.end() if name is not None else 0
+        parts += [(text[:end], "$muted")] if end else []
+        for found in _DANGEROUS.finditer(text, end):
+            parts += [(text[end : found.start()], ""), (found.group(), "$state-overdue")]
+            end = found.end()
+        parts.append((text[end:], ""))
+    return [part for part in parts if part[0]]
 
 
 class AskDetail(TextDrawing):
@@ -107,6 +143,8 @@ class AskDetail(TextDrawing):
         self._request: dict[int, list[Drawn]] = {}
         self._about: AskedTask | None = None
         self._working: TaskLine | None = None
+        # Whether the agent has done something since it asked.
+        self._goes_on = False
         self._agent: Agent | None = None
         self._words: Sequence[Word] = ()
         self._draft = False
@@ -138,7 +176,8 @@ class AskDetail(TextDrawing):
         self._task = task
         self._about = self._tasks.of(ask) if ask is not None else None
         members = self.context.state.members if ask is not None else ()
-        self._working = next((one.task for one in members if ask is not None and one.name == ask.agent), None)
+        member = next((one for one in members if ask is not None and one.name == ask.agent), None)
+        self._working, self._goes_on = (member.task, member.goes_on) if member is not None else (None, False)
         self._agent = ask_queries.agent(db, ask.agent) if ask is not None else None
         self._words = last_words.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
 
@@ -274,6 +313,7 @@ class AskDetail(TextDrawing):
         if not view.options and view.approving is not None:
             rest = [
                 (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
+                (self.context.keymap.key_of("ask_no"), "deny", "ask_no"),
                 (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
@@ -294,8 +334,8 @@ class AskDetail(TextDrawing):
         widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 3 for key, text, _ in choices]
         # The options are on one line, or each on its own; of a permission always, where one allows from now on.
         is_plain = is_plain and (bool(view.always) or sum(widths) <= width)
-        for number, ((key, text, action), wide) in enumerate(zip(choices, widths, strict=True)):
-            if view.always and number < len(options):
+        for (key, text, action), wide in zip(choices, widths, strict=True):
+            if view.always:
                 column = width
             if is_plain and wide <= width - 3:
                 if column + wide - 3 > width:
@@ -330,7 +370,8 @@ class AskDetail(TextDrawing):
             if gone:
                 said.append(f"#{self._working.number} stands still: {agent_text.who(ask.agent, 20)} is gone.")
             elif self._about is None or self._about.uid != self._working.uid:
-                said.append(f"#{self._working.number} keeps running meanwhile.")
+                does = "keeps running" if ask.expires_at is None or self._goes_on else "waits"
+                said.append(f"#{self._working.number} {does} meanwhile.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))

@@ -205,7 +205,9 @@ class FailedTasks(RowSource[TaskLine]):
                 state = "failed" if need.kind == FAILED else "overdue"
                 why = self._reason(row) if need.kind == FAILED else self._was_due(str(need.row))
                 title = f"{row.name}{': ' * bool(why)}{why}"
-                yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who, brief=why)
+                home = self.context.state.lists.get(row.list_id)
+                place = home.name if home is not None else ""
+                yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who, place, brief=why)
 
     @override
     def foot(self, row: TaskLine | None) -> Sequence[str]:
@@ -231,14 +233,15 @@ class FailedTasks(RowSource[TaskLine]):
             return []
         task = task_queries.task_or_deleted(self.context.db, row.uid)
         lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
+        why = self._reason(row) if row.status == "failed" else ""
         if row.status == "failed":
             at = self.ago(row.finished_at or row.updated_at)
             lines += block(f"{agent_text.who(row.who, 40)} set it failed {at}", room, "$muted")
-            lines += block(why, room, "$state-failed") if (why := self._reason(row)) else []
+            lines += block(why, room, "$state-failed") if why else []
         elif task.due is not None:
             lines += block(self._was_due(task.due), room, "$state-overdue")
-        if said := task_records.last_said(self.context.db, row.uid, row.who):
-            lines += block(f'"{said}"', room, "$muted")
+        said = task_records.last_said(self.context.db, row.uid, row.who)
+        lines += block(f'"{said}"', room, "$muted") if said and said != why else []
         return lines + ([[], *block(task.description, room)] if task.description else [])
 
     async def do_wanted_status(self) -> None:

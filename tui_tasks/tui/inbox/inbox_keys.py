@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
@@ -14,13 +14,13 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, answer_keys, answer_word
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
-from tui_tasks.tui.inbox.inbox_lines import kind_of
+from tui_tasks.tui.inbox.inbox_lines import InboxLine, kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks.mark_actions import mark_one, mark_range
-from tui_tasks.tui.widgets.open_needs import FAILED, HELD
+from tui_tasks.tui.widgets.open_needs import CHECKS, FAILED, HELD, JOBS, LATE, LATE_JOBS
 from tui_tasks.tui.work import attaching
 
 if TYPE_CHECKING:
@@ -32,8 +32,10 @@ def inbox_hints(inbox: Inbox) -> Sequence[Hint]:
     hints = _hints_here(inbox)
     if inbox.small:
         return hints
-    kinds = {kind_of(line) for line in inbox.listed.rows}
-    return *hints, *([inbox.hint_of("inbox_part")] if len(kinds) > 1 else []), inbox.hint_of("help")
+    parts = {_part_of(line) for line in inbox.listed.rows}
+    # The key hides this row, or marks everything as seen.
+    seen = [] if inbox.can_hide else [inbox.hint_of("seen", "All seen")]
+    return *hints, *([inbox.hint_of("inbox_part")] if len(parts) > 1 else []), *seen, inbox.hint_of("help")
 
 
 def _hints_here(inbox: Inbox) -> Sequence[Hint]:
@@ -59,7 +61,7 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
 
 def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     hint = inbox.hint_of
-    pick = _pick(view, "Choose")
+    pick = [*_read_on(inbox, "More"), *_pick(inbox, view, "Choose")]
     before = ["ask_before"] if view.given else []
     task = inbox.context.state.asked_about.get(view.ask.uid, "")
     opens = [hint("ask_open", "Task")] if agent_text.live_task(inbox.context.db, task) is not None else []
@@ -69,27 +71,51 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
         return *pick, *send, hint("ask_reply"), *last
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
-    # The options of a permission have the same answers.
-    keys = () if view.is_permission and pick else answer_keys(view)
-    answers = [hint(key, answer_word(view, key)) for key in keys]
-    return *pick, *answers[:1], *map(hint, more), *answers[1:], hint("ask_reply"), *last
+    answers = [hint(key, answer_word(view, key)) for key in _keys(inbox, view)]
+    return *pick, *answers, *map(hint, more), hint("ask_reply"), *last
 
 
 def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
-    """Return what fits on a small screen: `1-3 pick  y/x allow/deny  m reply  Esc`."""
+    """Return what fits on a small screen: `1-3 pick  y/n allow/deny  m reply  Esc`."""
     key_of = inbox.context.keymap.key_of
-    pick = _pick(view, "pick")
-    keys = answer_keys(view)
+    pick = [*_read_on(inbox, "more"), *_pick(inbox, view, "pick")]
+    keys = _keys(inbox, view)
     word = "send" if view.takes_several else "/".join(answer_word(view, key).lower() for key in keys)
     both = [("/".join(map(key_of, keys)), word, "")] if keys else []
     reply, later = inbox.hint_of("ask_reply", "reply"), inbox.hint_of("ask_later", "later")
     return *pick, *both, reply, (key_of("back"), "", "back"), later
 
 
-def _pick(view: AskView, word: str) -> list[Hint]:
-    """Return the hint of the keys of the options; empty without options."""
-    number = min(len(view.options), MAX_OPTIONS)
+def _ways_to_answer(inbox: Inbox, view: AskView) -> str:
+    """Return `1-2 answers it, m replies in your own words`."""
+    keys = [key for key, *_ in _pick(inbox, view, "")] or [*map(inbox.context.keymap.key_of, _keys(inbox, view))]
+    answers = [f"{' or '.join(keys)} answers it"] if keys else []
+    return ", ".join([*answers, f"{inbox.context.keymap.key_of('ask_reply')} replies in your own words"])
+
+
+def _keys(inbox: Inbox, view: AskView) -> Sequence[str]:
+    """Return the actions that answer yes and no now: before its end was read, a permission can be refused alone."""
+    keys = answer_keys(view)
+    return [key for key in keys if view.is_permission and key == "ask_no"] if inbox.is_to_read else keys
+
+
+def _read_on(inbox: Inbox, word: str) -> list[Hint]:
+    """Return the hint of the key that shows what a question has below the screen, which is to be read first."""
+    return [inbox.hint_of("page_down", word)] if inbox.is_to_read else []
+
+
+def _pick(inbox: Inbox, view: AskView, word: str) -> list[Hint]:
+    """Return the hint of the keys of the options; empty without options, and where a permission is to be read first."""
+    number = min(len(view.options), MAX_OPTIONS) if not (view.is_permission and inbox.is_to_read) else 0
     return [(f"1-{number}" if number > 1 else "1", word, "")] if number else []
+
+
+_PARTS: Final = {**dict.fromkeys((CHECKS, FAILED, JOBS), FAILED), **dict.fromkeys((LATE_JOBS, LATE), LATE)}
+
+
+def _part_of(line: InboxLine) -> int:
+    """Return the part of the inbox that a line is in: the kinds that have one word are one."""
+    return _PARTS.get(kind_of(line), kind_of(line))
 
 
 class RowActions(Controller):
@@ -105,7 +131,7 @@ class RowActions(Controller):
         """
         if action.id == "hide":
             return self._inbox.can_hide
-        return action.id != "inbox_part" or len(set(map(kind_of, self._inbox.listed.rows))) > 1
+        return action.id != "inbox_part" or len(set(map(_part_of, self._inbox.listed.rows))) > 1
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -150,19 +176,23 @@ class RowActions(Controller):
             attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:
             inbox.open_task(task)
+        elif (view := inbox.view_of(ask)).why_closed is not None:
+            inbox.context.say(view.why_closed)
+        elif not view.options and view.approving is None:
+            inbox.action_act("ask_reply")
         else:
-            inbox.context.say("This question is about no task.")
+            inbox.context.say(f"This question is about no task: {_ways_to_answer(inbox, view)}.")
 
     def do_inbox_part(self) -> None:
-        """Go to the first row of the next kind."""
+        """Go to the first row of the next part: questions, agents, what failed, what is late, work, held tasks."""
         if self._inbox.is_replying or not self._inbox.listed.rows:
             return
         here = self._inbox.listed.get(self._inbox.window.cursor)
-        kinds = [kind_of(line) for line in self._inbox.listed.rows]
-        at = kinds.index(kind_of(here)) if here is not None else 0
-        others = [kind for kind in dict.fromkeys(kinds[at:] + kinds[:at]) if here is None or kind != kind_of(here)]
+        parts = [_part_of(line) for line in self._inbox.listed.rows]
+        at = parts.index(_part_of(here)) if here is not None else 0
+        others = [part for part in dict.fromkeys(parts[at:] + parts[:at]) if here is None or part != _part_of(here)]
         if others:
-            self._inbox.window.move_to(self._inbox.listed.rows[kinds.index(others[0])].uid)
+            self._inbox.window.move_to(self._inbox.listed.rows[parts.index(others[0])].uid)
 
     def do_review_mark(self) -> None:
         """Mark the held task, or take its mark away."""

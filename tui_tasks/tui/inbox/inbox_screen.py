@@ -238,6 +238,12 @@ class Inbox(Overlay):
         line = self._asked.line_of_option(number)
         return line is not None and self._both.shows_line(line)
 
+    @property
+    def is_to_read(self) -> bool:
+        """Whether the question goes on below the screen and was not read to its end, which a key that answers needs."""
+        view = self._shown
+        return view is not None and self._both.has_more and not self.reading.is_read(view.version)
+
     def page_down(self) -> None:
         """Show the next part of the question."""
         self._both.scroll.scroll_page_down(animate=False)
@@ -308,8 +314,11 @@ class Inbox(Overlay):
     def _note_painted(self) -> None:
         # What changes below a dialog cannot be read.
         if self.is_active and self.is_open:
+            was_to_read = self.is_to_read
             self._both.painted()
             self._rows_read.painted(self.item, self._shown, self._asked)
+            if self.is_to_read != was_to_read:
+                self.hints_again()
 
     def _agent_has_stood(self) -> bool:
         if self.item is not None:
@@ -405,6 +414,7 @@ class Inbox(Overlay):
         left, self._under = self.listed.get(self._under), event.key
         if isinstance(left, Ask) and left.state != "open" and left.uid != event.key:
             self.window.change(self._read(under=self.ask))
+            self._fit_rows()
         # At once: the scroll position belongs to the question shown before.
         self._both.show_beginning()
         self._show_row()

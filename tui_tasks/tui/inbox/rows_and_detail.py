@@ -59,8 +59,9 @@ class RowsAndDetail(Container, NoRelayout):
         self._rows = rows
         self._detail = detail
         self.scroll = DetailScroll(detail, can_focus=False)
-        self._rule = FrameLine(context, lambda width: heading(width, self._has_more, self._rule.lasts))
-        self._has_more = False
+        self._rule = FrameLine(context, lambda width: heading(width, self.has_more, self._rule.lasts))
+        self.has_more = False
+        """Whether the text goes on below what is on screen."""
 
     def compose(self) -> ComposeResult:
         """Compose the rows and the text, with a rule between them."""
@@ -70,8 +71,8 @@ class RowsAndDetail(Container, NoRelayout):
 
     def painted(self) -> None:
         """Show in the rule whether the text goes on below what is on screen."""
-        if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self._has_more:
-            self._has_more = has_more
+        if (has_more := self.scroll.scroll_y < self.scroll.max_scroll_y) != self.has_more:
+            self.has_more = has_more
             self._rule.redraw()
 
     def redraw(self) -> None:

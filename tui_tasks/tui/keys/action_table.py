@@ -23,7 +23,7 @@ class Action(msgspec.Struct, frozen=True):
 
     Attributes:
         keys: its keys in Textual's names; empty: only the palette has it.
-        habit: keys that work as well, but are shown nowhere.
+        habit: a key that works as well, but is shown only where it is the only one.
         title: what it does, for people.
         help: more words by which people look for it.
         short: the word in the foot.
@@ -47,7 +47,7 @@ class Action(msgspec.Struct, frozen=True):
     @property
     def all_keys(self) -> str:
         """Its keys, also those that are shown nowhere."""
-        return f"{self.keys},{self.habit}" if self.habit else self.keys
+        return ",".join(filter(None, (self.keys, self.habit)))
 
     @property
     def takes_words(self) -> bool:
@@ -184,6 +184,7 @@ _SEARCH_WORDS: Final = {
     "log_export": "save",
     "log_compact": "prune",
     "ask_approve": "yes approve accept",
+    "ask_no": "deny refuse reject",
     "ask_deny": "no refuse reject",
     "ask_reply": "answer",
     "ask_later": "snooze defer",
@@ -342,6 +343,7 @@ _TABLE: Final = (
         for number in range(1, 10)
     ),
     _w("inbox", "ask_approve", "y", "Allow", "Allow", needs="ask", verb="approve"),
+    _w("inbox", "ask_no", "", "Answer no at once, without a reason", "No", needs="ask", word="no", habit="n"),
     _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", needs="ask", verb="refuse"),
     _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", needs="ask", verb="write"),
     _w("inbox", "ask_edit", "e", "Edit the input of the tool; y then allows it", "Edit", needs="ask", verb="edit"),

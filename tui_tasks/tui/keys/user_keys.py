@@ -101,14 +101,15 @@ class Keymap:
 
     def has_key(self, id: str) -> bool:
         """Return whether an action has a key; if not, the palette has it."""
-        return bool(self.own.get(id, ACTIONS[id].keys))
+        return self._keys(id) != [""]
 
     def means(self, key: str, verb: str) -> bool:
         """Return whether a key means a verb anywhere."""
         return any(action.verb == verb and key in self._keys(action.id) for action in ACTIONS.values())
 
     def _keys(self, id: str) -> list[str]:
-        return self.own.get(id, ACTIONS[id].keys).split(",")
+        action = ACTIONS[id]
+        return self.own.get(id, action.keys or action.habit).split(",")
 
 
 def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None:
@@ -144,7 +145,7 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("b", "ctrl+b"), ("page_up",)),
     "c": ("status",),
     "p": ("agent_pause", *_EDIT),
-    "n": ("ask_deny", "review_decline"),
+    "n": ("review_decline",),
     "m": ("work_send",),
     "y": ("copy", "log_copy", "job_copy", "run_copy", "asks"),
     "z": ("asks",),

@@ -84,7 +84,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
                 continue
             entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=_place(action))
             key = context.keymap.keys_of(action.id)
-            if action.id in here and action.habit in taken:
+            if action.id in here and action.habit in taken and action.keys:
                 key = f"{key} {action.habit}"
             elif scope == "app" and key in taken:
                 key = "" if action.verb == "number" else f"{context.keymap.key_of('palette')} {action.short.casefold()}"

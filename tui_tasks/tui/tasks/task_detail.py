@@ -242,7 +242,10 @@ class DetailText(TextDrawing):
         from tui_tasks.tui.asks.ask_detail import asked_lines
 
         head = f"{agent_text.who(ask.agent, 40)} asks: "
-        return asked_lines(ask, room, "$state-needs-you", head=head, ascii_only=self.context.ascii_only)
+        lines = asked_lines(ask, room, "$state-needs-you", head=head, ascii_only=self.context.ascii_only)
+        key = self.context.keymap.key_of("asks")
+        answers: list[Drawn] = [[(f" {key}", "$key"), (" answers it", "$muted")]]
+        return lines if self.context.link.read_only else [*lines, *answers]
 
     def _closed(self, ask: Ask, room: int) -> list[Drawn]:
         """Return the beginning of a question that waits no more, then its answer, whose that is, and its age."""
