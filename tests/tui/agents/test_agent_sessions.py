@@ -276,7 +276,7 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         assert lines(app)[-1].startswith(" y Allow  n Deny  a Choose ")
         drawn = [line.strip() for line in lines(app)]
         at = drawn.index("y Allow once   n Deny   a choose…")
-        assert drawn[at + 1] == '· Allow this once, and from now on every "make ..." in api (settings.local.json)'
+        assert drawn[at + 1] == '· Allow once, and from now on every "make ..." in api (settings.local.json)'
         assert text.count("Allow Bash?") == 1
 
 
@@ -313,7 +313,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
         assert "y Allow once   n Deny   a choose…" in drawn
-        assert '· Allow this once, and from now on every "make ..." in api (settings.local.json)' in drawn
+        assert '· Allow once, and from now on every "make ..." in api (settings.local.json)' in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")

@@ -403,7 +403,7 @@ async def test_once_the_hook_has_gone_the_line_says_that_only_its_own_window_can
             await go_to(pilot, name)
             await settle(pilot, *(["a"] if screen == "a" else []))
             approve = "1 Allow" if screen == "a" else "y Allow"
-            option = "Allow this once, and from now on"
+            option = "Allow once, and from now on"
             assert approve in shown(app) and option in shown(app)
         offered = ("It waits for your answer", option, approve, "d Deny", " Choose", "a Answer")
         await until(

@@ -49,10 +49,10 @@ def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_perso
     options = request_options(asked)
     assert options[1] == always_text(suggestion), "the answer stays as the hook knows it"
     ask = Ask(1, "u", "claude-1", "", options, None, 0, None, "open", None, None, {"suggestions": [suggestion]})
-    assert ask_text.spoken_options(ask, options) == ["Allow once", f"Allow, and from now on {shown}", "Deny"]
+    assert ask_text.spoken_options(ask, options) == ["Allow once", f"Allow once, and from now on {shown}", "Deny"]
     in_api = ask_text.spoken_options(ask, options, "api")[1]
-    assert in_api == f"Allow, and from now on {shown.replace('in its project', 'in api')}"
-    assert ask_text.spoken_options(ask, options, 'api" until its session ends')[1] == f"Allow, and from now on {shown}"
+    assert in_api == f"Allow once, and from now on {shown.replace('in its project', 'in api')}"
+    assert ask_text.spoken_options(ask, options, 'api" until its session ends')[1] == f"Allow once, and from now on {shown}"
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ _MODES: Final = {
 
 
 def always_words(suggestion: Any, project: str = "") -> str | None:
-    """Return `Allow, and from now on every "make ..." in api (settings.local.json)`: what a suggestion allows
+    """Return `Allow once, and from now on every "make ..." in api (settings.local.json)`: what a suggestion allows
     beside what is asked, for how long, and where it is kept. No two read the same; None where a part has no words.
     """
     from tui_tasks.core.rules.agents.request_text import ALLOW, plain_json, plain_text, suggestion_text
@@ -225,7 +225,7 @@ def always_words(suggestion: Any, project: str = "") -> str | None:
         parts = ["work in " + ", ".join(map(plain_json, suggestion["directories"]))]
     if not parts or None in parts:
         return None
-    return f"{ALLOW}, and from now on {', '.join(part for part in parts if part is not None)} {place}"
+    return f"{ALLOW} once, and from now on {', '.join(part for part in parts if part is not None)} {place}"
 
 
 def _rule_words(tool: Any, content: Any) -> str | None:
