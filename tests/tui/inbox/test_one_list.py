@@ -345,6 +345,19 @@ async def test_a_task_that_failed_in_several_ways_is_one_row_and_counts_once_on_
         assert "✗ 1 failed" in counts_line(app) and "· put away" in shown(app)
 
 
+async def test_a_failed_agent_counts_above_the_panes_of_a_small_screen_as_everywhere(plan, make_app):
+    answer_all(plan)
+    crash_on(plan, plan[8])
+    app = make_app(plan.path)
+    async with opened(app, (40, 12)) as pilot:
+        await settle(pilot)
+        assert "✗ 2" in lines(app)[0]
+        await settle(pilot, "A")
+        assert "✗ 2" in lines(app)[0]
+        await settle(pilot, "escape", "D")
+        assert "✗ 2 failed" in lines(app)[1]
+
+
 async def test_the_last_of_several_agents_that_failed_on_a_task_has_its_row(plan, make_app):
     answer_all(plan)
     crash_on(plan, plan[8], agents=2)

@@ -52,7 +52,10 @@ def test_what_would_be_allowed_says_for_how_long_and_where_it_is_kept_as_a_perso
     assert ask_text.spoken_options(ask, options) == ["Allow once", f"Allow once, and from now on {shown}", "Deny"]
     in_api = ask_text.spoken_options(ask, options, "api")[1]
     assert in_api == f"Allow once, and from now on {shown.replace('in its project', 'in api')}"
-    assert ask_text.spoken_options(ask, options, 'api" until its session ends')[1] == f"Allow once, and from now on {shown}"
+    assert (
+        ask_text.spoken_options(ask, options, 'api" until its session ends')[1]
+        == f"Allow once, and from now on {shown}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,7 @@ async def test_only_the_mark_and_the_kind_of_an_entry_have_a_colour(plan, make_a
         assert colors("ask") == ["$state-needs-you", "$state-needs-you"]
         by_agent(plan, "human", *(AnswerAsk(ask.uid, "jose") for ask in app.state.asks))
         await until(pilot, lambda: not app.state.asks and not colors("ask"))
+        assert "jose, to claude-1: jose is maintained" in shown(app)
 
 
 async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):

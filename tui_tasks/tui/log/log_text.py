@@ -118,6 +118,8 @@ def _of_people(line: LogLine) -> str:
         return f"{phrase(kind, new)}: {new.get('text')}"
     if line.word == "close":
         return f"{new.get('reason') or phrase(kind, new)}: {line.asked or 'a question'}"
+    if kind == "ask.answered" and line.holder is not None:
+        return f"{new.get('answer')}, to {agent_text.who(line.holder)}: {line.asked}"
     if kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or "a question")
     if line.word == "review":

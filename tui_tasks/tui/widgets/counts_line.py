@@ -325,10 +325,11 @@ class Counts:
 
     def _short_counts(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
         """Yield what the rule counts, but jobs that are slow, and what is late, which has words of its own, as agents
-        have beside panes.
+        in trouble have beside panes; all that has failed is counted.
         """
         own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
-        for count in self._counts([need for need in found if need.kind not in own], has_slow=False):
+        counts = [need for need in found if need.kind not in own or need.counted_as == "failed"]
+        for count in self._counts(counts, has_slow=False):
             if count.short[0] in "123456789":
                 yield Group([count.mark, (count.short, "")], count.act)
 

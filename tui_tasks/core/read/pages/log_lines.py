@@ -135,7 +135,7 @@ class LogLine(msgspec.Struct, frozen=True):
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
     many progress entries this line stands for, itself included; `holder` is the agent whose claim, session or work
-    somebody else has changed; `asked` is the question that an entry is about.
+    somebody else has changed, or who asked; `asked` is the question that an entry is about.
     """
 
     seq: int
@@ -287,7 +287,7 @@ def _of_ask(db: Database, line: LogLine) -> LogLine:
         ask = ask_queries.ask(db, line.uid)
     except NotFound:  # its entry was passed over
         return line
-    line = replace(line, asked=ask.question[:MAX_TEXT])
+    line = replace(line, asked=ask.question[:MAX_TEXT], holder=ask.agent)
     task = ask_queries.task_of(db, ask) if line.task is None else None
     if task is None:
         return line
