@@ -358,7 +358,7 @@ def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_n
         history.step("set", "a", 0, "in_progress")
         (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert (line.name, line.who, line.count) == ("task 0", "a", 1)
-        assert line.text == "failed: no such host; the task is in progress now"
+        assert line.text == "failed: no such host; a is at work on it"
 
 
 def test_a_claim_that_ran_out_is_told_of_who_held_it_though_another_agent_has_the_task_now(path: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_claim_that_ran_out_is_told_of_who_held_it_though_another_agent_has_th
         assert (line.counted_as, gone.counted_as, gone.text) == ("", "gone", "is gone, its claim lapsed")
         store.commit(ClaimNext("b", 30 * SECOND), actor="b", now=history.now + 61 * SECOND)
         (line,) = digest(store.db, 0, history.now + 62 * SECOND, {}).parts["failed"]
-        assert (line.name, line.who, line.text) == ("task 0", "a", "its claim lapsed; the task is in progress now")
+        assert (line.name, line.who, line.text) == ("task 0", "a", "its claim lapsed; b is at work on it")
         store.commit(EditTask(line.uid, {"status": "done"}), actor="b", now=history.now + 62 * SECOND)
         (line,) = digest(store.db, 0, history.now + 63 * SECOND, {}).parts["failed"]
         assert line.text == "its claim lapsed; b has done it since"

@@ -345,6 +345,19 @@ async def test_a_task_that_failed_in_several_ways_is_one_row_and_counts_once_on_
         assert "✗ 1 failed" in counts_line(app) and "· put away" in shown(app)
 
 
+async def test_tab_takes_failed_tasks_and_jobs_for_one_part(everything, make_app):
+    app = make_app(everything.path)
+    async with opened(app, (120, 60)) as pilot:
+        words = []
+        await settle(pilot, "a")
+        for _ in range(9):
+            line = app.screen.listed.get(app.screen.window.cursor)
+            words.append("question" if isinstance(line, Ask) else line.need.word)
+            await settle(pilot, "tab")
+    turn = words[: words.index("question", 1)]
+    assert len(set(turn)) == len(turn) and {"failed", "late", "to review", "proposed"} <= set(turn)
+
+
 async def test_a_failed_agent_counts_above_the_panes_of_a_small_screen_as_everywhere(plan, make_app):
     answer_all(plan)
     crash_on(plan, plan[8])

@@ -20,7 +20,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks.mark_actions import mark_one, mark_range
-from tui_tasks.tui.widgets.open_needs import CHECKS, FAILED, HELD, JOBS, LATE, LATE_JOBS
+from tui_tasks.tui.widgets.open_needs import FAILED, HELD, JOBS, LATE, LATE_JOBS
 from tui_tasks.tui.work import attaching
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _pick(inbox: Inbox, view: AskView, word: str) -> list[Hint]:
     return [(f"1-{number}" if number > 1 else "1", word, "")] if number else []
 
 
-_PARTS: Final = {**dict.fromkeys((CHECKS, FAILED, JOBS), FAILED), **dict.fromkeys((LATE_JOBS, LATE), LATE)}
+_PARTS: Final = {JOBS: FAILED, LATE_JOBS: LATE}
 
 
 def _part_of(line: InboxLine) -> int:
-    """Return the part of the inbox that a line is in: the kinds that have one word are one."""
+    """Return the part of the inbox that a line is in: failed tasks and jobs are one, and late ones."""
     return _PARTS.get(kind_of(line), kind_of(line))
 
 
@@ -184,7 +184,7 @@ class RowActions(Controller):
             inbox.context.say(f"This question is about no task: {_ways_to_answer(inbox, view)}.")
 
     def do_inbox_part(self) -> None:
-        """Go to the first row of the next part: questions, agents, what failed, what is late, work, held tasks."""
+        """Go to the first row of the next part, as from what failed to what is late."""
         if self._inbox.is_replying or not self._inbox.listed.rows:
             return
         here = self._inbox.listed.get(self._inbox.window.cursor)
