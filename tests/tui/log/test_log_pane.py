@@ -631,7 +631,7 @@ def test_every_kind_of_entry_has_words(tmp_path):
         ("edit", "priority medium → urgent, agent - → a, was called one"),
         ("move", "moved in the list"),
         ("ask", "which?"),
-        ("answer", "that"),
+        ("answer", "that, to a: which?"),
         ("tell", "to a: hurry"),
         ("pause", "a: lunch"),
         ("log", "noted"),
