@@ -260,7 +260,7 @@ async def test_a_card_moves_to_the_next_column_and_the_cursor_with_it(plan, make
         await until(pilot, lambda: board_of(app).at == 0)
         assert status(app, plan[8]) == "pending"
         await settle(pilot, "H")
-        assert "Pending is the first column" in shown(app)
+        assert "Pending is the first column." in shown(app)
         await settle(pilot, "u")
         await until(pilot, lambda: status(app, plan[8]) == "in_progress")
 

@@ -67,7 +67,7 @@ class CardMoves(Controller):
                 await self._put_into(uids, into)
             else:
                 name = self._pane.specs[here].name
-                self._context.say(f"{name} is the {'first' if by < 0 else 'last'} column")
+                self._context.say(f"{name} is the {'first' if by < 0 else 'last'} column.")
 
     def next_column(self, at: int, by: int, card: Card | None) -> ColumnSpec | None:
         """Return the next column in a direction that a card can be moved to; one that was left passes its status's."""
@@ -189,7 +189,7 @@ class CardMoves(Controller):
         if why := self._pane.sort_actions.why_not_move():
             self._context.say(why)
         elif any(card.part != other.part for card in cards):
-            self._context.say(f"The {look(other.part).word} ones are a separate part of this column")
+            self._context.say(f"The {look(other.part).word} ones are a separate part of this column.")
         else:
             await self._context.link.commit(*moves_beside(cards, other, after=after))
 
