@@ -236,7 +236,6 @@ class PhoneService:
                 heartbeats.renew_phone(store.db, self._elapsed.record(store.db, self._clock()))
 
     def _has_phone(self, store: Store, machine: str) -> bool:
-        """Return whether another machine has a phone."""
         if machine in ("", store.db.machine):
             return False
         return heartbeats.has_phone(store.db, machine, self._elapsed.look(store.db, self._clock()))

@@ -356,7 +356,6 @@ def release_lapsed(store: Store, elapsed: Elapsed, now: int) -> None:
 
 
 def _release_lapsed_claims(transaction: Transaction) -> None:
-    """Release the claims whose lease has ended."""
     lapse = transaction.state_cache.next_lapse()
     if lapse is not None and lapse <= transaction.elapsed_time:
         from tui_tasks.core.operations.tasks import LapseClaims

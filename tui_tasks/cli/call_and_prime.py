@@ -261,7 +261,6 @@ def prime_text(session: Session) -> str:
 
 
 def _hook(options: argparse.Namespace) -> int:
-    """Run the hook."""
     from tui_tasks.hooks import hook_command
 
     hook_command.run(options.program, options.db or "", options.project or "")

@@ -133,19 +133,16 @@ def _agents(db: Database) -> _Words:
 
 
 def _projects(db: Database) -> _Words:
-    """Return the projects that have lists."""
     return {
         name: "" for (name,) in db.sql("SELECT DISTINCT project FROM list WHERE project IS NOT NULL AND deleted = 0")
     }
 
 
 def _checks(db: Database) -> _Words:
-    """Return the checks that are defined."""
     return {name: "" for (name,) in db.sql("SELECT DISTINCT name FROM check_definition WHERE deleted = 0")}
 
 
 def _jobs(db: Database) -> _Words:
-    """Return the jobs, by name."""
     rows = db.sql("SELECT name, IIF(enabled, '', 'off') FROM job WHERE deleted = 0 ORDER BY id LIMIT ?", (_MAX,))
     return dict(rows)
 

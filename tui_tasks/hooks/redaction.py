@@ -111,7 +111,6 @@ def _without_secrets(match: re.Match[str]) -> str:
 
 
 def _without_key(match: re.Match[str]) -> str:
-    """Return a private key without its lines."""
     has_end = match[2] is not None
     start, end = (at - match.start() for at in match.span(1))
 

@@ -221,7 +221,6 @@ def _fail(store: Any, work: Any, now: int, message: str) -> None:
 
 
 def _end(store: Any, work: Any, now: int) -> None:
-    """Record the end of the session."""
     from tui_tasks.core.operations.sessions import EndSession
     from tui_tasks.core.vocab import SYSTEM
     from tui_tasks.hooks import intake

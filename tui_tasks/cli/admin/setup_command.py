@@ -165,7 +165,6 @@ def _print_result(planned: setup_plan.Plan, request: setup_plan.SetupRequest, *,
 
 
 def _declare_init(command: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
     command.add_argument(
         "name", metavar="NAME", nargs="?", help="the project (else the git remote's, else the folder's)"
     )

@@ -102,7 +102,6 @@ def _declare_remove(command: argparse.ArgumentParser) -> None:
 
 
 def _remove(options: argparse.Namespace, path: Path, rules: tuple[AnswerRule, ...]) -> int:
-    """Remove a rule from the settings file."""
     removed = config.remove(path, options.number, rules)
     if options.json:
         print_json({"removed": msgspec.to_builtins(removed)})

@@ -159,7 +159,6 @@ class CheckKeeper:
             self._define(store, profiles, now)
 
     def _define(self, store: Store, profiles: CheckProfiles, now: int) -> None:
-        """Write the configured checks."""
         machine = store.db.machine
         source = check_queries.source_on(machine, profiles.source)
         known = {

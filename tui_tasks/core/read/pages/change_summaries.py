@@ -248,7 +248,6 @@ def undo_question(
 
 
 def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
-    """Return what an entry did."""
     if entry.kind in _WORDS:
         return [_WORDS[entry.kind]]
     words = []
