@@ -46,6 +46,10 @@ def test_a_merge_of_the_human_s_and_what_is_cleaned_up_after_it_are_not_new() ->
     assert unseen.words == {"a": "agent failed"}
 
 
+def test_a_heartbeat_is_no_news() -> None:
+    assert not noted(("a", "claim.extended", None)).new
+
+
 def test_a_lapsed_claim_says_why_its_task_is_pending_again_until_the_next_status() -> None:
     lapse = (("a", "task.updated", "pending"), ("a", "claim.lapsed", None))
     assert noted(*lapse).words == noted(*lapse, ("a", "task.logged", None)).words == {"a": "claim lapsed"}

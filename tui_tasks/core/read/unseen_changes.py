@@ -33,8 +33,8 @@ _OF_KINDS: Final = {
     "work.failed": "agent failed",
     "work.ready": "to review",
 }
-_OF_GIT: Final = "work.updated"
-"""What git or a forge says of a work, or the removal of its worktree: it changes nothing of its task."""
+_NO_NEWS: Final = ("work.updated", "claim.extended")
+"""What git or a forge says of a work, or the removal of its worktree, and heartbeats: they change nothing of a task."""
 FAILED_WORDS: Final = ("failed", "agent failed", "check failed")
 WORDS: Final = (
     *(*FAILED_WORDS, "stuck", "gone", "quiet", "asked", "to review"),
@@ -79,7 +79,7 @@ class UnseenChanges:
     def note(self, entries: Iterable[Change]) -> None:
         """Note what journal entries changed, oldest first."""
         for entry in entries:
-            if entry.task is None or entry.list_id is None or entry.kind == _OF_GIT:
+            if entry.task is None or entry.list_id is None or entry.kind in _NO_NEWS:
                 continue
             if entry.actor != HUMAN:
                 word = _OF_STATUSES.get(entry.become or "") or _OF_KINDS.get(entry.kind, "edited")

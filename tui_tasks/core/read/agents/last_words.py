@@ -133,6 +133,8 @@ class _Said(msgspec.Struct):
 
 _decode_message = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
+# Agents renew the leases of their claims on a timer.
+_HEARTBEAT: Final = "claim.extended"
 
 
 def speakers(db: Database) -> list[tuple[str, int, int]]:
@@ -224,7 +226,8 @@ def words_of(db: Database, newest: Sequence[Any], limit: int) -> list[Word]:
             job = _job_of(db, uid) if kind == "run.finished" else ""
             asked = uid if kind == "ask.opened" else ""
             spoken.append(Word(_WORDS[kind], entry.text, task, at, job, asked))
-    others = (one for one in newest if not one[2].startswith("message."))  # the message itself shows its state
+    # A message itself shows its state, and a heartbeat says nothing.
+    others = (one for one in newest if not one[2].startswith("message.") and one[2] != _HEARTBEAT)
     return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in islice(others, 1)]
 
 
@@ -233,13 +236,13 @@ def read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
     newest = newest_entries(db, name)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
-    acted_at = max((when for _, when, kind, *_ in newest if kind != "claim.extended"), default=0)
+    acted_at = max((when for _, when, kind, *_ in newest if kind != _HEARTBEAT), default=0)
     for _, when, kind, *_ in newest:
         for state, kinds in _BEGINS.items():
             if kind in kinds:
                 began.setdefault(state, when)
         minutes = at // MINUTE - when // MINUTE
-        if 0 <= minutes < PULSE_MINUTES:
+        if 0 <= minutes < PULSE_MINUTES and kind != _HEARTBEAT:
             counts[-1 - minutes] += 1
     word = next(iter(words_of(db, newest, 1)), None)
     has_steps = len(newest) == LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)
