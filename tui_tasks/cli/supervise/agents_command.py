@@ -70,12 +70,15 @@ def _states(store: Store) -> dict[str, tuple[str, str]]:
     from tui_tasks.text.glyphs import AGENT_LOOKS
 
     now, quiet_after, left = clock.now(), quiet_after_microseconds(), dict[str, list[str]]()
+    members = list(agent_views.everyone(store.db, 0, seen_at=local_values.seen_at(store.db), now=now))
+    lapsed_at = {claim.task.uid: claim.at for member in members for claim in member.lapsed}
     for uid, task in left_now(store.db, now).items():
         number = task_queries.task(store.db, uid).number
         what = f"its claim on #{number} lapsed" if task.has_lapsed else f"left #{number} in progress"
-        left.setdefault(task.agent, []).append(f"{what} {times.ago(task.at, now)}")
+        at = lapsed_at.get(uid, task.at) if task.has_lapsed else task.at
+        left.setdefault(task.agent, []).append(f"{what} {times.ago(at, now)}")
     states = {}
-    for member in agent_views.everyone(store.db, 0, seen_at=local_values.seen_at(store.db), now=now):
+    for member in members:
         state = agent_states.state_of(member, now, quiet_after)
         more = [member.message] * (member.message != PAUSED) if member.paused else left.get(member.name, [])
         if state == "stuck" and not more and (lapsed := agent_states.lapsed_text(member, now)):
