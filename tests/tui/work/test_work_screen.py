@@ -338,7 +338,7 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
-        assert any("since" in line and "to review #9" in line for line in lines(app))
+        assert above.startswith(" •⇡ #9  to review")
         assert "⇡ 1 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
@@ -659,13 +659,13 @@ def test_all_agents_of_a_race_are_at_work_on_its_task(plan):
         assert [tasks[work.agent].uid for work in works] == [plan[9], plan[9]]
 
 
-async def test_works_that_are_new_to_review_are_named_in_the_order_of_their_tasks(plan, make_app):
+async def test_works_that_are_new_to_review_are_marked_in_their_rows(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         works = [begun(plan, number) for number in (9, 8)]
         with Store(plan.path) as store:
             store.commit(*(WorkReady(work.uid) for work in works), actor="system", now=NOW + SECOND)
-        await until(pilot, lambda: "to review #8, #9" in counts_line(app))
+        await until(pilot, lambda: all(f" •⇡ #{number} " in shown(app) for number in (8, 9)))
 
 
 async def test_a_race_names_all_its_agents_in_the_list_the_detail_and_where_another_is_started(plan, make_app):

@@ -25,7 +25,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action, bindings
-from tui_tasks.tui.painting.line_painter import FrameLine, rule
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import MAX_LINES, Drawn, TextDrawing, TextLines, block, wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -33,12 +33,15 @@ from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
 from tui_tasks.tui.work.diff_side import SideRow, SideRows
 from tui_tasks.work import agent_terminals
 
 PEEK_SECONDS: Final = 0.5
 _MOST: Final = 200
+# In cells: the longest name of a branch.
+_PLACE: Final = 40
 
 
 class LastLines(TextDrawing):
@@ -70,6 +73,7 @@ class Peek(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     Peek #last-lines { height: 1fr; }
+    Peek.-narrow #peek-now, Peek.-short #peek-now { display: none; }
     """
 
     def __init__(self, context: Context, agent: str) -> None:
@@ -77,13 +81,13 @@ class Peek(Overlay):
         self._agent = agent
         self._drawing = LastLines(context)
         self._lines = TextLines(context, self._drawing, id="last-lines")
-        self._head_line = FrameLine(context, self._head, id="peek-head")
+        # The rows of what needs the human would take the room of the lines.
+        self._head = ScreenHead(context, self._title, id="peek", kinds=lambda: ())
         self._is_looking = False
 
     def compose(self) -> ComposeResult:
         """Compose head and lines."""
-        yield self._head_line
-        yield rule(self.context)
+        yield from self._head.compose()
         yield self._lines
         yield FootLine(self.context, id="foot")
 
@@ -95,7 +99,7 @@ class Peek(Overlay):
         self.set_interval(PEEK_SECONDS, self._look)
         self.call_later(self._look)
 
-    def _head(self, width: int) -> list[tuple[str, str]]:
+    def _title(self, width: int) -> list[Part]:
         work, name = self._work(), f" {agent_text.who(self._agent, 40)}"
         if work is None:
             return [(name, "bold")]
@@ -103,7 +107,7 @@ class Peek(Overlay):
         if state == "failed":
             failed = look(state)
             state, color = f"{failed.mark(ascii_only=self.context.ascii_only)} {state}", failed.color
-        place = safe_line(work.branch or work.worktree, max(1, width - cell_len(name + state) - 6))
+        place = safe_line(work.branch or work.worktree, max(1, min(_PLACE, width - cell_len(name + state) - 6)))
         return [(name, "bold"), (f"   {state}", color), (f"   {place}", "$muted")]
 
     @property
@@ -135,7 +139,7 @@ class Peek(Overlay):
             )
         finally:
             self._is_looking = False
-        self._head_line.redraw()
+        self._head.redraw()
         drawing, failure = self._drawing, work.message or "" if work.state == "failed" else ""
         has_ended = self._has_ended
         if (lines, failure, has_ended) != (drawing.texts, drawing.failure, drawing.has_ended):
@@ -177,6 +181,7 @@ class TranscriptScreen(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     TranscriptScreen #items { height: 1fr; }
+    TranscriptScreen.-narrow #record-now, TranscriptScreen.-short #record-now { display: none; }
     """
 
     def __init__(self, context: Context, agent: str) -> None:
@@ -192,13 +197,12 @@ class TranscriptScreen(Overlay):
         self._seen_at: int | None = None
         self._listed: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self.window = VirtualList(context, SideRows(context), id="items")
-        self._head = FrameLine(context, self._title, self._state, id="record-head")
+        self._head = ScreenHead(context, self._title, id="record", kinds=lambda: ())
         self.controllers = (RowMoves(lambda: self.window),)
 
     def compose(self) -> ComposeResult:
         """Compose head and items."""
-        yield self._head
-        yield rule(self.context)
+        yield from self._head.compose()
         yield self.window
         yield FootLine(self.context, id="foot")
 
@@ -211,18 +215,16 @@ class TranscriptScreen(Overlay):
         self._look()
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` claude-1   its record   with "keys"`."""
+        """` claude-1   its record, 41 items, following   with "keys"`."""
         words = f'   with "{safe_line(self._words, 24)}"' if self._words else ""
-        return [(f" {agent_text.who(self.agent, 30)}", "bold"), ("   its record", "$muted"), (words, "$changed")]
-
-    def _state(self, width: int) -> Sequence[Part]:
-        """`41 items  following`."""
         follows = "following" if self._follows else "not following"
-        return [(f"{count(len(self._items), 'item')}  {follows} ", "$muted")]
+        what = f"   its record, {count(len(self._items), 'item')}, {follows}" if width >= NARROW else "   its record"
+        return [(f" {agent_text.who(self.agent, 30)}", "bold"), (what, "$muted"), (words, "$changed")]
 
     # Reading
 
     def _look(self) -> None:
+        self._head.redraw()
         session = session_queries.activity(self.context.db, self.agent)
         seen = session.last_seen if session is not None else None
         # A program that must be started to print its record is asked only when something has happened.
