@@ -314,7 +314,9 @@ class AgentActions(Controller):
         await send_message(self._context, name, text)
 
     async def do_agent_pause(self) -> None:
-        """Pause the agent, with a message that its calls are refused with; resume it where it is paused."""
+        """Pause the agent at once, then ask for a message that its calls are refused with; resume it where it is
+        paused.
+        """
         context, name = self._context, self._agent_here()
         if name is None:
             return
@@ -328,11 +330,11 @@ class AgentActions(Controller):
         draft = f"pause {name}"
         if typed := context.typed_for("agent_pause"):
             context.drafts.setdefault(draft, typed)
-        dialog = TextDialog(context, f"Pause {shown} with this message:", done="Pause", draft=draft)
-        why = await context.ask(dialog)
-        if why is not None:
-            await context.link.commit(PauseAgent(name, why.strip() or PAUSED))
-            context.say(f"{shown} is paused{self._but_works_on(name)}. {key} resumes it.")
+        await context.link.commit(PauseAgent(name, PAUSED))
+        dialog = TextDialog(context, f"{shown} is paused. Tell it why, or nothing:", done="Tell it", draft=draft)
+        if why := (await context.ask(dialog) or "").strip():
+            await context.link.commit(PauseAgent(name, why))
+        context.say(f"{shown} is paused{self._but_works_on(name)}. {key} resumes it.")
 
     def _but_works_on(self, name: str) -> str:
         """Return what a pause does to an agent whose program has no hooks; empty for others."""
