@@ -410,7 +410,7 @@ def test_every_state_of_the_core_has_a_look() -> None:
 
 def test_looks_are_told_apart_without_colour_in_one_cell() -> None:
     tasks = ["pending", "in_progress", "needs_you", "blocked", "done", "failed", "skipped", "overdue"]
-    assert [glyphs.look(name).glyph for name in tasks] == list("○◐?⊘✓✗–◷")
+    assert [glyphs.look(name).glyph for name in tasks] == list("○◐?⊘✓✗–!")
     for choice in (
         {look.mark() for look in map(glyphs.look, tasks)},
         {glyphs.look(s).mark(ascii_only=True) for s in tasks},

@@ -81,12 +81,9 @@ def lines(app: TaskApp) -> list[str]:
 
 
 def counts_line(app: TaskApp) -> str:
-    """The counts, and what has changed in the row below. The agents may have two rows above."""
-    drawn = lines(app)
-    at = 2 + (drawn[3].startswith(("─ ? ", "- ? ")))
-    counts, below = drawn[at : at + 2]
-    parts = [counts, below] if below.startswith((" • since", " * since")) else [counts]
-    return "  ".join(re.sub(r" [─-]+( |$)", "   ", re.sub("^[─-] ", " ", part)).rstrip() for part in parts)
+    """The counts, and what has changed. The agents may have two rows above."""
+    counts = lines(app)[2 + (lines(app)[3].startswith(("─ ? ", "- ? ")))]
+    return re.sub(r" [─-]+( |$)", "   ", re.sub("^[─-] ", " ", counts)).rstrip()
 
 
 def agents_line(app: TaskApp) -> str:
@@ -105,9 +102,8 @@ def above(app: TaskApp) -> str:
 
 
 def needs_rows(app: TaskApp) -> list[str]:
-    """The rows of what needs the human, below the counts and what has changed."""
-    head = 2 + (lines(app)[3].startswith(("─ ? ", "- ? ")))
-    return [line for line in above(app).splitlines()[head:] if not line.startswith((" • since", " * since"))]
+    """The rows of what needs the human, below the counts."""
+    return above(app).splitlines()[2 + (lines(app)[3].startswith(("─ ? ", "- ? "))) :]
 
 
 def below(app: TaskApp) -> list[str]:

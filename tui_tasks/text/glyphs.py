@@ -39,7 +39,8 @@ _ACTIVE: Final = Look("◐", "in progress", "i", "$state-in-progress")
 _DONE: Final = Look("✓", "done", "d", "$state-done")
 _FAILED: Final = Look("✗", "failed", "f", "$state-failed")
 _SKIPPED: Final = Look("–", "skipped", "s", "$state-skipped")
-_STUCK: Final = Look("▲", "stuck", "!", "$state-overdue")
+_STUCK: Final = Look("▲", "stuck", "A", "$state-overdue")
+_AT_REST: Final = Look("·", "idle", ".", "$muted")
 _UNKNOWN: Final = Look("·", "", ".", "$muted")
 
 LOOKS: Final = {
@@ -55,13 +56,13 @@ LOOKS: Final = {
     "check_failed": replace(_FAILED, word="check failed"),
     "skipped": _SKIPPED,
     "cancelled": replace(_SKIPPED, word="cancelled", letter="c"),
-    "overdue": Look("◷", "late", "@", "$state-overdue"),
+    "overdue": Look("!", "late", "!", "$state-overdue"),
     "quiet": replace(_STUCK, word="quiet"),
     "left": replace(_STUCK, word="gone"),
     "stuck": _STUCK,
     "stopped": _STUCK,
     # Jobs, and the results of their runs.
-    "idle": replace(_PENDING, word="waiting", letter="w"),
+    "idle": replace(_AT_REST, word="waiting"),
     "running": replace(_ACTIVE, word="running", letter="r"),
     "disabled": replace(_SKIPPED, word="off", letter="-"),
     "error": _FAILED,
@@ -76,9 +77,8 @@ def look(state: str) -> Look:
     return LOOKS.get(state) or replace(_UNKNOWN, word=safe_line(state, 16).replace("_", " "))
 
 
-_GONE: Final = Look("·", "offline", ".", "$muted")
+_GONE: Final = replace(_AT_REST, word="offline")
 _WORKING: Final = replace(_ACTIVE, word="working")
-_AGENT_IDLE: Final = replace(_PENDING, word="idle", letter="o")
 AGENT_LOOKS: Final = {
     "stuck": LOOKS["stuck"],
     "left": LOOKS["left"],
@@ -87,12 +87,12 @@ AGENT_LOOKS: Final = {
     "asking": _WORKING,
     "failed": LOOKS["failed"],
     "quiet": LOOKS["quiet"],
-    "interrupted": _AGENT_IDLE,
+    "interrupted": _AT_REST,
     "ready": replace(LOOKS["reviewable"], word="to review"),
     "working": _WORKING,
     "ended": replace(_WORKING, word="ended"),
     "paused": replace(LOOKS["skipped"], word="paused", letter="-"),
-    "idle": _AGENT_IDLE,
+    "idle": _AT_REST,
     "gone": _GONE,
     "finished": replace(_GONE, word="finished"),
 }
@@ -157,7 +157,7 @@ PROOF_LOOKS: Final = {
     "failed": Look("✗", "check failed", "x", "$state-failed"),
     "running": Look("◐", "being checked", "r", "$state-in-progress"),
     "stale": Look("~", "stale", "~", "$state-overdue"),
-    "unproven": Look("○", "unproven", "o", "$muted"),
+    "unproven": Look("□", "unproven", "o", "$muted"),
 }
 """The look of what is verified of a task, by its word on the channel."""
 

@@ -481,12 +481,12 @@ def test_a_task_that_a_lapsed_claim_has_left_says_so_in_every_listing(run: Run, 
         store.commit(ClaimNext("alpha", 60 * second), actor="alpha", now=now - 400 * second)
         store.commit(LapseClaims(), actor="system", now=now - 300 * second)
     assert "#1 ○  Ship it  [work, alpha gone 6m, 5m ago]" in run("ls")[1]
-    assert "alpha  gone: its claim on #1 lapsed 6m ago" in run("agents")[1]
+    assert "alpha  gone: its claim on #1 lapsed 5m ago" in run("agents")[1]
     assert "alpha  #1 Ship it: is gone, its claim lapsed" in run("digest")[1]
     with Store(str(database)) as store, store.db.transaction(write=True):
         connections.begin(store.db, "alpha", Process(), now - 450 * second)
     assert "#1 ○  Ship it  [work, alpha quiet 6m, 5m ago]" in run("ls")[1]
-    assert "alpha  quiet: its claim on #1 lapsed 6m ago" in run("agents")[1]
+    assert "alpha  quiet: its claim on #1 lapsed 5m ago" in run("agents")[1]
     assert "alpha  #1 Ship it: is quiet, its claim lapsed" in run("digest")[1]
 
 

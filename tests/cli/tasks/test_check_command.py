@@ -96,8 +96,8 @@ def test_the_configured_checks_are_listed_before_there_is_a_database(
 
 def test_what_is_reported_is_told_from_what_is_proven_and_a_run_says_how_it_ended(shell: Shell, tmp_path: Path) -> None:
     shell("done", "1")
-    assert "○ unproven" in shell("ls")[1]
-    assert "○ tests: unproven" in shell("show", "1")[1]
+    assert "□ unproven" in shell("ls")[1]
+    assert "□ tests: unproven" in shell("show", "1")[1]
     assert shell("check", "1") == (1, "✗ tests: check failed, exit 3\n  3\n")
     assert "✗ tests failed" in shell("ls")[1]
     (tmp_path / "answer").write_text("0")

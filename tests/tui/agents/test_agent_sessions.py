@@ -11,6 +11,7 @@ from tests.started import DEADLINE
 from tests.tui.agents.test_agents import row_of
 from tests.tui.driving import (
     SIZES,
+    above,
     agents_line,
     below,
     by_agent,
@@ -86,8 +87,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "overloaded" in row_of(app, rows[3].name)
         assert "Edit login.test.ts 9s" in row_of(app, rows[4].name)
         if size[0] >= 60:
-            ask = "questions" if size[0] >= 100 else "asks"
-            assert re.match(rf" \? 3 {ask} +✗ 2 failed +▲ 0 stuck ", counts_line(app))
+            assert re.match(r" \? 3 questions +✗ 2 failed +▲ 0 stuck ", counts_line(app))
         else:
             assert lines(app)[0].startswith(" Agents") and "? 3  ✗ 2" in lines(app)[0]
 
@@ -144,16 +144,13 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app) == (
-            " ? 3 asks  ✗ 2 failed  ▲ 0 stuck "
-            "  • since 19:58: failed claude-5, #3 · asked claude-3, #4, #7 · started #5"
-        )
-        assert any(re.match(r" •✗ claude-5 .*overloaded.*  •✗ #3 test_dst_gap", line) for line in lines(app))
+        assert counts_line(app) == (" ? 3 questions  ✗ 2 failed  ▲ 0 stuck   • 6 changed since 19:58")
+        assert re.search(r"•✗ claude-5 +failed: overloaded +\+1", above(app))
         with Store(people.path) as store:
             for number in range(20):
                 asks_permission(Sessions(store), f"more {number}", at(20, 14))
         await settle(pilot, "A", "g")
-        assert "overloaded" not in "".join(lines(app)[3:]) and "↓ 14 below need you  G" in lines(app)[0]
+        assert "overloaded" not in "".join(below(app)) and "↓ 14 below need you  G" in lines(app)[0]
 
 
 async def test_an_agent_that_failed_without_a_task_is_named_by_its_prompt(people, make_app):

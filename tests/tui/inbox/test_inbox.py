@@ -185,7 +185,7 @@ async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert counts_line(app).startswith(" ? 2 asks ")
+        assert counts_line(app).startswith(" ? 2 questions ")
         await settle(pilot, "1")
         assert counts_line(app).startswith(" ? 1 ask ")
 
@@ -648,7 +648,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
             True
         ] * 4
         assert "jose is maintained" in rows[4] and "Approve" in rows[5]
-        assert counts_line(app).startswith(" ? 52 asks ")
+        assert counts_line(app).startswith(" ? 52 questions ")
         await settle(pilot, "j", "j", "j")
         assert "noisy asks 47 more questions" in shown(app)
         await settle(pilot, "1", "y", "x")

@@ -135,7 +135,7 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
 async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_counts(app, plan, agent):
     agent(EditTask(plan[9], {"status": "pending", "due": "2026-11-01"}), EditTask(plan[7], {"due": "2026-11-02"}))
     async with opened(app) as pilot:
-        assert "? 2 questions" in shown(app) and "✗ 1 failed" in shown(app) and "◷ 2 late" in shown(app)
+        assert "? 2 questions" in shown(app) and "✗ 1 failed" in shown(app) and "! 2 late" in shown(app)
         seen = []
         for number in range(1, 7):
             await press(app, pilot, "exclamation_mark")
@@ -161,7 +161,7 @@ async def test_attention_comes_back_to_the_first_after_failures_of_several_lists
 async def test_attention_goes_to_the_jobs_that_are_counted_in_the_schedule(evening, make_app):
     app = make_app(evening.path)
     async with opened(app) as pilot:
-        assert "✗ 2 failed" in shown(app) and "◷ 1 late" in shown(app)
+        assert "✗ 2 failed" in shown(app) and "! 1 late" in shown(app)
         went = []
         for _ in range(6):
             await press(app, pilot, "exclamation_mark")

@@ -179,9 +179,9 @@ def test_a_mark_of_lateness_moves_no_other_column():
 
 def test_what_is_proven_leaves_the_agent_and_the_age_where_they_are():
     why = ("Approve: delete the old GA property", "$state-needs-you")
-    asked = RowFacts((LONG[:33], ""), why, True, agent="claude-2", age="4m", proof=("○ unproven", ""))
+    asked = RowFacts((LONG[:33], ""), why, True, agent="claude-2", age="4m", proof=("□ unproven", ""))
     assert shown(asked, 80).endswith("claude-2    4m") and "unproven" not in shown(asked, 80)
-    assert "Approve: delete the old GA property" in shown(asked, 120) and "○ unproven" in shown(asked, 120)
-    done = RowFacts(("Find all sites that still load the script of the old banner", ""), ("○ unproven", ""), False)
+    assert "Approve: delete the old GA property" in shown(asked, 120) and "□ unproven" in shown(asked, 120)
+    done = RowFacts(("Find all sites that still load the script of the old banner", ""), ("□ unproven", ""), False)
     whole = RowFacts(done.title, done.note, False, agent="claude-2", age="3h")
     assert shown(whole, 80).split()[-3:] == ["unproven", "claude-2", "3h"]

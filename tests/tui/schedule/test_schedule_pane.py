@@ -45,8 +45,8 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
         await settle(pilot, "g")
         wanted = {
             "Server status": ("◐", "in 14m"),
-            "Login audit": ("○", "Mon 09:00"),
-            "Restore test": ("◷", "late 25m"),
+            "Login audit": ("·", "Mon 09:00"),
+            "Restore test": ("!", "late 25m"),
         }
         wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}
         for name, (mark, next_) in wanted.items():
@@ -242,8 +242,7 @@ async def test_only_the_marks_of_the_schedule_and_what_is_late_are_coloured(jobs
         parts = [part for line in (*rows, *app.pane._detail._shown) for part in line]
         assert {text.strip() for text, style in parts if style.startswith("$state")} == {
             "◐",
-            "○",
-            "◷",
+            "!",
             "✗",
             "–",
             "✓",

@@ -22,7 +22,7 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
         app.context.navigation.go_to(plan[5])
         await pilot.pause()
         assert "tests failed: assert 1 == 2" in shown(app)
-        assert "○ unproven" in shown(app)
+        assert "□ unproven" in shown(app)
         drawn = next(row for row in app.pane.row_list._painter._drawn if row.key == plan[6])
         assert ("✓", "$muted") in drawn.lines[0], "the tick says no more than its checks"
         await pilot.press("enter")

@@ -390,7 +390,7 @@ async def test_quick_add_takes_and_previews_what_is_due(app):
         row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.due, row.estimate) == ("Ship", "2026-11-20", 90)
         await press(app, pilot, "escape")
-        assert "◷ late 20h" in shown(app)
+        assert "! late 20h" in shown(app)
 
 
 async def test_quick_add_says_beside_which_task_the_next_one_goes(app, plan):

@@ -18,7 +18,7 @@ from tui_tasks.tui.widgets.agent_entries import AgentEntry
 from tui_tasks.tui.widgets.agent_line import agent_groups, agent_rows
 from tui_tasks.tui.widgets.foot_line import Group
 
-WORDS = {"failed": "failed", "waiting": "waiting", "ready": "to review", "idle": "idle", "stuck": "stuck"}
+WORDS = {"failed": "failed", "waiting": "waits", "ready": "to review", "idle": "idle", "stuck": "stuck"}
 
 
 def entry(state: str, who: str, number: str = "", said: str = "", asks: str = "") -> AgentEntry:
@@ -57,25 +57,34 @@ MANY = (
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (60, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  +2"),
+        (60, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 +2"),
         (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"),
         (
-            100,
-            ' ✗ claude-5   ? claude-2 #7   ? claude-3   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…   +1 idle',
-        ),
-        (
             120,
-            f" ✗ claude-5   ? claude-2 #7   ? claude-3   ◐ claude-1 #5 {TESTS}   ◐ claude-4 Edit src/auth.py   +1 idle",
+            ' ✗ claude-5   ? claude-2 waits #7   ? claude-3 waits   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…'
+            "   +1 idle",
         ),
         (
             160,
-            f" ✗ claude-5 failed   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 {TESTS}"
-            "   ◐ claude-4 Edit src/auth.py   ○ claude-6 idle",
+            f" ✗ claude-5 failed   ? claude-2 waits #7   ? claude-3 waits   ◐ claude-1 #5 {TESTS}"
+            "   ◐ claude-4 Edit src/auth.py   +1 idle",
         ),
     ],
 )
-def test_the_words_that_marks_say_and_idle_agents_give_way_to_the_last_words_of_those_at_work(width, shown):
+def test_words_that_marks_say_give_way_to_the_last_words_and_these_to_agents_that_are_not_idle(width, shown):
     assert line(width, *MANY) == shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160, 200])
+def test_the_words_of_those_at_work_change_neither_who_is_shown_nor_how(width):
+    def heads(said: str) -> list[str]:
+        entries = [replace(one, said=said) if one.said else one for one in MANY]
+        return [
+            re.sub(f" {re.escape(said[:4])}.*", "", "".join(text for text, _ in g.parts))
+            for g in groups_of(width, *entries)
+        ]
+
+    assert heads('"ok"') == heads(f'"ok, {"as all the others were " * 4}"')
 
 
 WHY = (
@@ -89,12 +98,12 @@ WHY = (
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4"),
-        (90, " ✗ claude-5 overloaded  ? claude-2 #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
+        (80, ' ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 "running…"  ◐ claude-4'),
+        (90, " ✗ claude-5 overloaded  ? claude-2 waits #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
         (
             120,
-            ' ✗ claude-5 overloaded   ? claude-2 #7   ? claude-3 Bash   ◐ claude-1 #5 "running tests…"'
-            "   ◐ claude-4 Edit src/auth.py",
+            ' ✗ claude-5 overloaded   ? claude-2 waits #7   ? claude-3 Bash   ◐ claude-1 #5 "running…"'
+            "   ◐ claude-4 Edit…",
         ),
     ],
 )
@@ -102,7 +111,7 @@ def test_why_an_agent_has_failed_and_the_tool_that_one_asks_for_give_way_last(wi
     assert line(width, *WHY) == shown
 
 
-BUSY = " ✗ claude-5 failed  ? claude-2 waiting #7  ? claude-3 waiting"
+BUSY = " ✗ claude-5 failed  ? claude-2 waits #7  ? claude-3 waits"
 AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
 
 
@@ -111,51 +120,58 @@ AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
     [
         ((40, 12), []),
         ((80, 20), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
-        ((80, 24), [f"{BUSY}  ○ claude-6 idle", AT_WORK]),
-        ((120, 40), [f"{BUSY}  ○ claude-6 idle", AT_WORK]),
-        ((160, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  ○ claude-6 idle"]),
+        ((80, 24), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
+        ((120, 40), [f"{BUSY}  · claude-6 idle", AT_WORK]),
+        ((260, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  · claude-6 idle"]),
     ],
 )
-def test_those_at_work_have_their_own_row_on_a_high_screen_where_they_would_lack_their_words(size, shown):
+def test_those_at_work_have_their_own_row_on_a_high_screen_where_not_all_agents_would_have_room_for_words(size, shown):
     assert [re.sub(" {3}", "  ", joined(row)) for row in agent_rows(CONTEXT, MANY, Size(*size))] == shown
+
+
+@pytest.mark.parametrize("at_work", range(5))
+def test_an_agent_that_wakes_or_rests_moves_nothing_below(at_work):
+    several = [entry("working" if at < at_work else "idle", f"claude-{at}", "#5", TESTS) for at in range(4)]
+    assert len(agent_rows(CONTEXT, several, Size(120, 40))) == 2
+    assert len(agent_rows(CONTEXT, several[:3], Size(120, 40))) == 1
 
 
 def test_where_all_are_at_work_half_of_them_stand_in_the_second_row():
     several = [entry("working", f"claude-{number}", "#5", TESTS) for number in range(4)]
-    first, second = agent_rows(CONTEXT, [*several, MANY[5]], Size(80, 24))
+    first, second = agent_rows(CONTEXT, [*several, MANY[5]], Size(80, 30))
     assert joined(first) == f" ◐ claude-0 #5 {TESTS}  ◐ claude-1 #5 {TESTS}"
-    assert joined(second) == f" ◐ claude-2 #5 {TESTS}  ◐ claude-3 #5 {TESTS}  +1"
+    assert joined(second) == ' ◐ claude-2 #5 "running tests…"  ◐ claude-3 #5 "running tests…"  +1 idle'
 
 
-NAMED = replace(entry("working", "claude-1", "#5", TESTS, "?#4"), name="Ship auth flow")
+NAMED = replace(entry("working", "claude-1", "#5", TESTS, "asks #4"), name="Ship auth flow")
 
 
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, f" ? claude-2 #7  ◐ claude-1 #5 Ship auth flow {TESTS} ?#4  +1 idle"),
-        (120, f" ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow {TESTS} ?#4   ○ watcher idle"),
+        (80, f" ? claude-2 waits #7  ◐ claude-1 #5 {TESTS} asks #4  +1 idle"),
+        (120, f" ? claude-2 waits #7   ◐ claude-1 #5 Ship auth flow {TESTS} asks #4   · watcher idle"),
     ],
 )
-def test_an_idle_agent_and_what_a_mark_says_give_way_to_the_name_of_the_task_at_work(width, shown):
+def test_the_name_of_the_task_at_work_gives_way_first(width, shown):
     assert line(width, MANY[1], NAMED, entry("idle", "watcher")) == shown
 
 
 def test_those_that_have_finished_stand_last_where_there_is_room():
     done = replace(entry("idle", "codex-1"), word="finished")
-    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  ○ codex-1 finished  ○ codex-1 finished"
-    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  ○ codex-1 finished"
-    assert line(40, MANY[1], finished=[done]) == " ? claude-2 waiting #7"
-    assert line(80, finished=[done]) == " no agent connected  ○ codex-1 finished"
+    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waits #7  · codex-1 finished  · codex-1 finished"
+    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waits #7  · codex-1 finished"
+    assert line(40, MANY[1], finished=[done]) == " ? claude-2 waits #7"
+    assert line(80, finished=[done]) == " no agent connected  · codex-1 finished"
 
 
 def test_an_agent_that_works_on_after_a_question_shows_both():
-    asking = entry("working", "claude-1", "#5", TESTS, "?#4")
-    assert line(80, asking) == f" ◐ claude-1 #5 {TESTS} ?#4"
-    assert line(80, MANY[1], asking, entry("idle", "watcher")) == (
-        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} ?#4  ○ watcher idle"
+    asking = entry("working", "claude-1", "#5", TESTS, "asks #4")
+    assert line(80, asking) == f" ◐ claude-1 #5 {TESTS} asks #4"
+    assert line(90, MANY[1], asking, entry("idle", "watcher")) == (
+        f" ? claude-2 waits #7  ◐ claude-1 #5 {TESTS} asks #4  · watcher idle"
     )
-    assert line(30, asking) == ' ◐ claude-1 #5 "running…" ?#4'
+    assert line(30, asking) == " ◐ claude-1 #5 asks #4"
 
 
 entries = st.lists(
@@ -165,7 +181,7 @@ entries = st.lists(
         st.sampled_from(["bo", "claude-1", "a-reviewer-with-a-long-name", "审阅者"]),
         st.sampled_from(["", "#5", "#1234"]),
         st.sampled_from(["", TESTS, "编辑 src/auth.py", '"ok"']),
-        st.sampled_from(["", "?", "?#4"]),
+        st.sampled_from(["", "asks", "asks #4"]),
     ),
     min_size=1,
     max_size=12,

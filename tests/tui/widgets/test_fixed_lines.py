@@ -31,7 +31,7 @@ from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 from tui_tasks.tui.widgets.open_needs import FAILED, HELD, Need
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
-LATE = "◷ S3 Restore test: due 19:50, no scheduler runs"
+LATE = "! S3 Restore test: due 19:50, no scheduler runs"
 
 
 async def heads(app, pilot) -> list[list[str]]:
@@ -52,12 +52,11 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
     async with opened(app, size) as pilot:
         found = await heads(app, pilot)
         ((agents, counts),) = {(head[1], head[2]) for place, head in zip(PLACES, found, strict=True) if place != "D"}
-        words = "questions" if size[0] >= 100 else "asks"
-        assert re.match(f"(─ | )[?] 2 {words} +✗ 2 failed +▲ 0 stuck, S1 slow +◷ 1 late", counts)
-        assert all(head[3].startswith(" • since 19:58") for head in found[:6])
+        assert re.match("─ [?] 2 questions +✗ 2( failed)? +▲ 0( stuck)? +◐ S1 slow +! 1( late)? ", counts)
+        assert re.search("• (since 19:58: |4 changed)", counts)
         digest = found[PLACES.index("D")]
-        assert digest[1] == agents and re.match(f"─ [?] 2 {words} .*─$", digest[2]), "it counts its rows"
-        assert re.match(r" [?] claude-2 (waiting )?#7", agents) and " ◐ claude-1 #5 " in agents
+        assert digest[1] == agents and re.match("─ [?] 2 questions .*─$", digest[2]), "it counts its rows"
+        assert re.match(r" [?] claude-2 (waits )?#7", agents) and " ◐ claude-1 #5 " in agents
         for head in found:
             assert "next #8" in head[0] and "late 25m" not in head[0]
 
@@ -74,8 +73,10 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
         for head in others:
             # The inbox lists them itself, with the mark of what is new.
             said = [" ".join(line.strip(" >•").split()) for line in head[2 : 16 if "Inbox" in head[0] else 9]]
-            assert any(line.startswith("✗ #3 ") and "test_dst_gap" in line for line in said), said
-            if "✗ S4 smtp: 535 authentication failed ◷ S3 late, no scheduler runs" not in said:
+            assert any("✗ #3 " in line and "test_dst_gap" in line for line in said), said
+            if size[1] < 30:
+                assert any("✗ S4 " in line and "smtp: 535" in line for line in said), said
+            else:
                 assert any(line.startswith("✗ S4 Digest mail: smtp: 535") for line in said), said
                 assert any(line.startswith(LATE) and line.endswith(" 25m") for line in said), said
 
@@ -118,21 +119,22 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: "▲ 1 stuck, 1 gone" in counts_line(app))
         assert agents_line(app).startswith(
-            " ▲ claude-2 stuck #7 Migrate analytics GA to Plausible   ▲ claude-1 gone now #5 Ship auth flow"
+            " ▲ claude-2 stuck #7 Migrate analytics GA to Plausible   ▲ claude-1 gone #5 Ship auth flow"
         )
         assert re.search(r"▲ #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
         assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
 
 
-async def test_what_has_no_row_of_its_own_shares_the_last_and_each_kind_has_one(app, plan):
+async def test_on_a_low_screen_several_share_a_row_in_columns_and_each_kind_has_one(app, plan):
     by_agent(plan, "claude-1", *(OpenAsk(f"Question {number}?") for number in range(12)))
     async with opened(app, (80, 24)) as pilot:
-        await until(pilot, lambda: "14 asks" in counts_line(app))
-        needs = needs_rows(app)
-        assert needs[-1] == " •? #5  Question 0?  •? #5 Question 1?  •? #5 Question 2? •+9"
-        assert needs[-2].startswith(" •✗ #3 ")
-        assert len(needs) == 4 and all(line.startswith(" •? #") for line in needs[:2])
-        await pilot.click("#needs", offset=(3, 4))
+        await until(pilot, lambda: "14 questions" in counts_line(app))
+        first, last = needs_rows(app)
+        assert re.fullmatch(r" •\? #4  .{32} •\? #7  Approve.*", first)
+        assert re.fullmatch(r" •\? #5  Question 0\? +•✗ #3  test_dst_gap.* \+11", last)
+        await pilot.click("#needs", offset=(41, 1))
+        await until(pilot, lambda: any(line.startswith("> #3 ") for line in lines(app)))
+        await pilot.click("#needs", offset=(3, 1))
         await until(pilot, lambda: "Inbox" in lines(app)[0])
 
 
@@ -140,57 +142,36 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await pilot.click(offset=place(app, "1 late"))
-        await until(pilot, lambda: any(line.startswith("> ◷ S3") for line in lines(app)))
+        await until(pilot, lambda: any(line.startswith("> ! S3") for line in lines(app)))
         await pilot.click(offset=place(app, "S1 slow"))
         await until(pilot, lambda: any(line.startswith("> ◐ S1") for line in lines(app)))
         await pilot.click(offset=place(app, "2 questions"))
         await until(pilot, lambda: lines(app)[0].startswith(" Inbox"))
 
 
-@pytest.mark.parametrize(
-    ("width", "changed"),
-    [
-        (60, "since 19:58: failed #3 · asked #4, #7 · started #5"),
-        (66, "since 19:58: failed #3 · asked #4, #7 · started #5"),
-        (80, "since 19:58: failed #3 · asked #4, #7 · started #5"),
-        (99, "since 19:58: failed #3 · asked #4, #7 · started #5"),
-        (120, "since 19:58: failed #3 · asked #4, #7 · started #5"),
-    ],
-)
-async def test_counts_have_the_same_words_at_each_width_and_what_has_changed_as_many_as_fit(
-    plan, jobs, make_app, width, changed
-):
-    async with opened(make_app(plan.path), (width, 24)) as pilot:
-        counts = re.sub(" +", " ", counts_line(pilot.app))
-        asks = "questions" if width >= 100 else "asks"
-        assert counts == f" ? 2 {asks} ✗ 2 failed ▲ 0 stuck, S1 slow ◷ 1 late • {changed}"
-
-
-async def test_at_each_width_the_counts_are_a_rule_and_all_that_has_changed_is_named_in_the_row_below(
-    plan, jobs, make_app
-):
+async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed_the_same_place(plan, jobs, make_app):
     by_agent(plan, "claude-1", *(AddTask(f"Job {number}", plan.list_uid) for number in range(2)))
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), EditTask(plan[6], {"status": "done"}))
-    words = "since 19:58: failed #3 · asked #4, #7 · done #6 · started #5 · new #10, #11 · logged #8"
-    marks = "since 19:58 ✗ #3  ? #4, #7  ✓ #6  ◐ #5  new #10, #11  log #8"
-    counts = "─ ? 2 asks  ✗ 2 failed  ▲ 0 stuck, S1 slow  ◷ 1 late ─"
-    shown = {
-        (120, 40): ["─ ? 2 questions   ✗ 2 failed   ▲ 0 stuck, S1 slow   ◷ 1 late ─", f" • {words}"],
-        (100, 24): ["─ ? 2 questions   ✗ 2 failed   ▲ 0 stuck, S1 slow   ◷ 1 late ─", f" • {words}"],
-        (80, 24): [counts, f" • {marks}"],
-        (80, 16): [counts, f" • {marks}"],
+    counts = "? 2 questions ✗ 2 failed ▲ 0 stuck ◐ S1 slow ! 1 late •"
+    words = "since 19:58: done #6 · started #5 · new #10, #11 · logged #8"
+    expected = {
+        (140, 40): f"{counts} {words}",
+        (120, 40): f"{counts} since 19:58: done #6 · started #5 · new #10, #11 · +1",
+        (99, 24): f"{counts} 8 changed since 19:58",
+        (80, 24): f"{counts} 8 changed",
+        (80, 16): f"{counts} 8 changed",
+        (60, 24): "? 2 questions ✗ 2 ▲ 0 ◐ S1 slow ! 1 • 8 changed",
     }
     app = make_app(plan.path)
-    async with opened(app, (120, 40)) as pilot:
-        for size, expected in shown.items():
+    async with opened(app, (140, 40)) as pilot:
+        for size, said in expected.items():
             await pilot.resize_terminal(*size)
-            await until(pilot, lambda size=size: len(lines(app)) == size[1] and len(lines(app)[3]) <= size[0])
+            await until(pilot, lambda size=size: len(lines(app)) == size[1] and len(lines(app)[2]) <= size[0])
             for key in ("2", "A", "1"):
-                found = lines(app)[2 : 2 + len(expected)]
-                assert [line.rstrip(" ─") for line in found] == [line.rstrip(" ─") for line in expected]
+                assert " ".join(counts_line(app).split()) == said
                 await press(app, pilot, *(["escape"] if app.screen is not app.screen_stack[0] else []), key)
         await press(app, pilot, "full_stop")
-        assert lines(app)[2].endswith("─ • 0 changed ─") and "• since" not in lines(app)[3]
+        assert lines(app)[2].endswith("─ • 0 changed ─")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -205,7 +186,7 @@ async def test_the_digest_and_the_statistics_do_not_repeat_above_what_their_line
         await press(app, pilot, "escape", "S")
         await until(pilot, lambda: "Stats" in lines(app)[0] and "#3" in "\n".join(below(app)))
         assert shown(app).count("test_dst_gap") == 1
-        assert "✗ S4  Digest mail: smtp: 535" in above(app), "of jobs, the figures have no reason"
+        assert re.search("✗ S4  (Digest mail: )?smtp: 535", above(app)), "of jobs, the figures have no reason"
 
 
 async def test_the_digest_without_room_for_all_its_lines_keeps_failures_above(plan, jobs, make_app):
@@ -214,7 +195,7 @@ async def test_the_digest_without_room_for_all_its_lines_keeps_failures_above(pl
     async with opened(app, (80, 24)) as pilot:
         await press(app, pilot, "D")
         await until(pilot, lambda: re.search(r"✗ #3  .*test_dst_gap", above(app)) is not None)
-        assert "✗ S4  Digest mail: smtp: 535" in above(app)
+        assert "✗ S4  smtp: 535" in above(app)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -242,16 +223,14 @@ async def test_the_digest_says_once_what_it_covers(plan, make_app, hours, title)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it_was_seen_and_named_above(
-    plan, jobs, make_app, size
-):
+async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it_was_seen(plan, jobs, make_app, size):
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"), LogTask(plan[8], "looked"))
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
-        rows = [line for line in needs_rows(app) if line[2] != " "]
-        assert {line[4:6] for line in rows if line.startswith(" •") and line[2] != "+"} >= {"#4", "#7", "#3"}
-        assert {line[4:6] for line in rows if line.startswith("  ")} <= {"S4", "S3"}
-        assert counts_line(app).endswith("• since 19:58: failed #3 · asked claude-2, #4, #7 · started #5 · logged #8")
+        marked = re.findall(r"•[?✗] (#\d|claude-2)", above(app))
+        assert {*marked} >= {"#4", "#7", *(["claude-2"] if size[0] < 100 else [])}
+        assert not re.search("•. S[34]", above(app))
+        assert counts_line(app).endswith("• 6 changed" if size[0] < 100 else "• since 19:58: started #5 · logged #8")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
@@ -259,23 +238,23 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         assert counts_line(app).endswith("• 0 changed") and not any(line.startswith(" •") for line in lines(app))
 
 
-async def test_a_question_of_an_agent_with_a_new_task_is_among_what_has_changed_beside_that(plan, make_app):
+async def test_what_an_agent_does_beside_its_question_is_named(plan, make_app):
     with Store(plan.path) as store:
         local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})
     (made,) = by_agent(plan, "codex-3", AddTask("Tidy docs", plan.list_uid))
     by_agent(plan, "codex-3", EditTask(made.uid, {"status": "in_progress"}), OpenAsk("May I remove old/?"))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
-        assert counts_line(pilot.app).endswith("• since 20:15: asked codex-3 · started #10")
+        assert counts_line(pilot.app).endswith("• since 20:15: started #10")
 
 
-async def test_a_question_without_a_task_is_named_by_its_agent_among_what_has_changed(plan, make_app):
+async def test_a_question_without_a_task_is_counted_among_what_has_changed(plan, make_app):
     with Store(plan.path) as store:
         local_values.put(store.db, local_values.LOOKED, {"seq": journal.newest(store.db), "at": NOW - 1})
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        assert counts_line(app).endswith("• since 20:15: asked claude-2")
-        assert re.search("^ •[?] +May I use", above(app), re.M) and ". Seen" in lines(app)[-1]
+        assert counts_line(app).endswith("• 1 changed since 20:15")
+        assert "May I use" in above(app) and ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
         assert counts_line(app).endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
         assert "•" not in "".join(lines(app)[3:])
@@ -288,7 +267,7 @@ async def test_what_happens_to_a_task_is_said_in_place_of_its_question(plan, mak
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "4")
-        assert counts_line(app).endswith("• since 20:15: asked #8")
+        assert counts_line(app).endswith("• 1 changed since 20:15")
         by_agent(plan, "codex-1", EditTask(plan[8], {"status": "done"}), now=NOW + 1)
         await until(pilot, lambda: counts_line(app).endswith("• since 20:15: done #8"))
 

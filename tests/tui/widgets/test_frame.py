@@ -28,7 +28,7 @@ LONG = (
 async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with opened(app) as pilot:
-        assert "○ claude-2 idle" in agents_line(app)
+        assert "· claude-2 idle" in agents_line(app)
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
@@ -38,10 +38,10 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (160, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
-        (120, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
+        (160, "auth.db  next #8 Backup restore drill  ◷ Server status in 14m"),
+        (120, "auth.db  next #8 Backup restore drill  ◷ Server status in 14m"),
         (80, "next #8 Backup restore drill  ◷ S1 in 14m"),
-        (60, "next #8 Backup…  ◷ 14m"),
+        (60, "next #8 Backup restore…"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
@@ -159,7 +159,7 @@ async def test_read_only_the_foot_offers_no_answer(make_app, plan):
 async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(plan, make_app):
     app = make_app(plan.path, read_only=True)
     async with opened(app, (120, 40)):
-        assert "since 19:58: failed #3" in shown(app) and ". Seen" not in lines(app)[-1]
+        assert "since 19:58: started #5" in shown(app) and ". Seen" not in lines(app)[-1]
 
 
 async def test_a_message_that_is_too_long_for_a_line_is_read_to_its_end_and_nothing_moves(plan, make_app):

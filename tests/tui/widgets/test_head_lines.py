@@ -96,13 +96,13 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
         await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app) and "✗ failures put away" in above(app)
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: "? 2 asks  ✗ failures put away  ▲ 0 stuck" in counts_line(app))
+        await until(pilot, lambda: "? 2 questions  ✗ failures put away  ▲ 0 stuck" in counts_line(app))
         await press(app, pilot, "u")
-        assert "✗ #3  Fix flaky" in above(app)
+        assert "✗ #3  test_dst_gap" in above(app)
         await press(app, pilot, ".", ".")
         fail_a_job(plan, "nightly")
         await until(pilot, lambda: "✗ S1  nightly: no paper" in above(app))
-        assert "#3  Fix flaky" not in above(app) and "✗ 1 failed" in above(app)
+        assert "✗ #3" not in above(app) and "✗ 1 failed" in above(app)
 
 
 async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_human_put_away(app, plan):
@@ -124,9 +124,9 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
     async with opened(app) as pilot:
         assert "◐ claude-1 #5" in agents_line(app)
         agent(OpenAsk("Which port?", (), plan[5]))
-        await until(pilot, lambda: "claude-1 waiting" in above(app))
+        await until(pilot, lambda: "claude-1 waits" in above(app))
         assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 0 stuck   • ")
-        assert agents_line(app) == " ? claude-1 waiting #4   ? claude-2 waiting #7"
+        assert agents_line(app) == " ? claude-1 waits #4   ? claude-2 waits #7"
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
 
@@ -143,19 +143,19 @@ async def test_agents_that_wait_stand_in_the_order_in_which_they_asked_as_in_age
 async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(plan, make_app, agent):
     agent(OpenAsk("Which port?", (), plan[5]))
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ? claude-1 #4 +1")
+        assert lines(pilot.app)[0].startswith(" ? 3  ✗ 1")
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: failed #3 · asked #4, #7 · started #5")
+        assert counts_line(app).endswith("• since 19:58: started #5")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: counts_line(app).endswith(" · started #5 · 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith(" started #5 · 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: counts_line(app).endswith(" · started #5"))
+        await until(pilot, lambda: counts_line(app).endswith(" started #5"))
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in counts_line(app))
         await press(app, pilot, "full_stop")
@@ -185,13 +185,13 @@ ROWS = (
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
         counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
-        assert counts_line(app) == f"{counts}• since 19:58: failed #3 · asked #4, #7 · started #5"
-        assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" ?#4'
+        assert counts_line(app) == f"{counts}• since 19:58: started #5"
+        assert agents_line(app) == ' ? claude-2 waits #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
         for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (100, 30), (80, 24)])
+@pytest.mark.parametrize("size", [(120, 40), (100, 30), (80, 30)])
 async def test_rows_of_what_needs_the_human_stand_in_the_columns_of_the_list_below_them(app, size):
     async with opened(app, size):
         first, second, third = (line for line in needs_rows(app) if line[2] != " ")
@@ -214,7 +214,7 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
 
 
 async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
-    async with opened(app, (80, 24)) as pilot:
+    async with opened(app, (80, 30)) as pilot:
         first, more = needs_rows(app)[:2]
         assert first == " •? #4  jose is maintained but heavier; pyjwt is in the          claude-1    9m"
         assert more == " " * 8 + "lockfile. Which one?"
@@ -229,7 +229,7 @@ async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, ma
     by_agent(
         plan, "roamer", OpenAsk("May I look around in all of your folders, and in those of others as well, at once?")
     )
-    async with opened(make_app(plan.path), (80, 24)) as pilot:
+    async with opened(make_app(plan.path), (80, 30)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "May I look" in line)
         assert re.fullmatch(r" •\?     May I look around.* roamer +now", line)
 
@@ -241,21 +241,19 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
         needs = needs_rows(app)
-        assert re.search("[?] 2 (asks|questions) +✗ 1 failed +▲ 0 stuck", counts_line(app))
-        assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
-        assert needs[0].startswith(" •? #4" if size[1] > 16 else " •? #7"), "which stands still"
-        if size[1] > 16:
-            assert any(line.startswith(" •✗ #3") for line in needs)
-        else:
-            assert needs[1] == " •? #4  jose is maintained … Which one?  •✗ #3 test_dst_gap: expected 02:30, …"
+        assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
+        assert re.match(" [?] claude-2 (waits )?#7", agents_line(app))
+        assert needs[0].startswith(" •? #4")
+        assert len(needs) == 2 if size[1] < 30 else any(line.startswith(" •✗ #3") for line in needs)
+        assert "✗ #3  " in above(app)
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 tasks changed since 19:58  ? claude-2 #7"),
-        ((40, 24), " ◐ claude-1 #5 40s   ? 2   ✗ 1"),
+        ((120, 12), " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 changed since 19:58"),
+        ((40, 24), " ◐ claude-1 #5  ? 2  ✗ 1"),
     ],
 )
 async def test_where_there_is_one_line_it_shows_all(app, size, words):
@@ -278,9 +276,9 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
     by_agent(plan, "human", *answer)
     async with opened(app, (120, 40)):
         assert re.search(r"\? +Bash: rm -rf build/.*  claude-3 ", above(app))
-        assert "◐ claude-4" in agents_line(app) and "◐ claude-1" in agents_line(app)
+        assert "◐ claude-4" in above(app) and "◐ claude-1" in above(app)
     async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
-        assert re.search(r"\? +Bash: rm .*claude-3", above(pilot.app))
+        assert re.search(r"\? claude-3  Bash: rm ", above(pilot.app))
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
@@ -291,8 +289,8 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         assert "◐ " not in "".join(line.partition("•")[0] for line in lines(app)[: 3 if size[0] > 60 else 1])
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
-            assert agents_line(app).startswith(" ▲ claude-1 gone now #5 Ship auth")
-            assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
+            assert agents_line(app).startswith(" ▲ claude-1 gone #5 Ship auth")
+            assert re.search(r"▲ #5  gone: Ship auth flow +" + ("claude-1 " if size[1] > 30 else ""), above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "▲ Ship auth" in row
         assert ("claude-1 gone" if size[0] > 60 else "claude-1 g") in row
@@ -316,8 +314,9 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
         assert "▲ alpha" in lines(app)[1 if size[0] > 60 else 0]
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
-            assert agents_line(app).startswith(" ▲ alpha gone 6m #8")
-            assert re.search(r"▲ #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
+            assert agents_line(app).startswith(" ▲ alpha gone #8")
+            words = "rill, its claim lapsed +alpha +6m" if size[1] > 30 else "rill, it… "
+            assert re.search(f"▲ #8  gone: Backup restore d{words}", above(app))
         await press(app, pilot, "full_stop", "full_stop")
         assert "agent alpha" in said(app)
         await press(app, pilot, "j")
@@ -400,7 +399,7 @@ async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
         store.commit(AddTask("by hand", home.uid, status="in_progress"), actor="human", now=NOW)
     app = make_app(path)
     async with opened(app, (80, 24)):
-        assert counts_line(app) == " ? 0 asks  ✗ 0 failed   • 0 changed"
+        assert counts_line(app) == " ? 0 questions  ✗ 0 failed   • 0 changed"
         assert agents_line(app) == " no agent connected"
 
 
@@ -423,9 +422,9 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     for size in ((120, 40), (80, 24)):
         async with opened(make_app(plan.path), size) as pilot:
-            waiting, at_work = lines(pilot.app)[1:3]
-            assert waiting == " ? claude-2 waiting #7"
-            assert re.match(r" ◐ bot-0 #10 ", at_work) and at_work.endswith(f" +{13 - at_work.count('◐')}")
+            rows = lines(pilot.app)[1 : 3 if size[1] >= 30 else 2]
+            assert re.match(r" [?] claude-2 (waits )?#7", rows[0]) and "◐ bot-0 #10 " in rows[-1]
+            assert rows[-1].endswith(f" +{13 - rows[-1].count('◐')}")
 
 
 async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_for(plan, make_app, monkeypatch):
@@ -441,9 +440,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert re.match(
-            r" •[?] bot-0  May I 1[?] .*…  •[?] bot-1 May I 1[?] .* •\+19\d$", above(pilot.app).splitlines()[-1]
-        )
+        assert above(pilot.app).splitlines()[-1] == " •+ 198 questions"
         assert len(set(laid_out)) < 60
 
 
@@ -455,9 +452,9 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         store.commit(*(EditTask(task.uid, {"due": "2026-01-02"}) for task in made), actor="human", now=NOW)
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
-        assert "◷ 100+ late" in counts_line(pilot.app)
+        assert "! 100+ late" in counts_line(pilot.app)
         last = above(pilot.app).splitlines()[-1]
-        assert last.startswith("  ◷ #36  due Fri 2026-01-02   ◷ #37 due ") and last.endswith("  +91+")
+        assert last == "  + 95+ late"
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -590,7 +587,7 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: agents_line(app) == " ○ claude-1 idle   ○ claude-2 idle")
+        await until(pilot, lambda: agents_line(app) == " · claude-1 idle   · claude-2 idle")
         assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • ")
 
 
@@ -617,9 +614,9 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   ⇡ 1 to review   • since 19:58: failed #3 · "
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   ⇡ 1 to review   • since 19:58: started #5"
         assert counts_line(app).startswith(counts)
-        assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
+        assert f"? claude-2 waits #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith(" •⇡ "))
         assert re.fullmatch(rf" •⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
         await press(app, pilot, "A")
@@ -653,8 +650,8 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
             "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck   • ",
-            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
-            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ◷ 1 late   • ",
+            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ! 1 late   • ",
+            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ! 1 late   • ",
         }
         said = words.get(wrong, " ? 0 questions   ✗ 1 failed   ▲ 0 stuck   • ")
         await until(pilot, lambda: counts_line(app).startswith(said))
@@ -666,9 +663,9 @@ async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(
         assert "late" not in above(app)
         app.context.clock.now = lambda: NOW + 600_000_000
         app.frame.redraw()
-        row = re.compile(r"◷ #8  Backup restore drill: due Sat 2026-11-21 20:20 +5m")
+        row = re.compile(r"! #8  Backup restore drill: due Sat 2026-11-21 20:20 +5m")
         await until(pilot, lambda: row.search(above(app)))
-        assert "◷ 1 late" in counts_line(app)
+        assert "! 1 late" in counts_line(app)
 
 
 @pytest.mark.parametrize("place", ["1", "2", "4", "enter", "D", "a", "A", "S"])
@@ -698,12 +695,10 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "height", "says"),
     [
-        (120, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-        (99, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-        (70, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-        (69, 16, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
-        (60, 24, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
-        (60, 16, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  log #8, #9"),
+        (120, 24, "• since 19:58: started #5 · logged #8, #9"),
+        (99, 24, "• 6 changed since 19:58"),
+        (70, 24, "• 6 changed since 19:58"),
+        (60, 16, "• 6 changed"),
     ],
 )
 async def test_what_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
@@ -717,11 +712,11 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_co
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (140, "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"),
-        (104, "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"),
+        (140, "• since 19:58: done #5 · logged #6"),
+        (90, "• 5 changed since 19:58"),
     ],
 )
-async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the_rule_is_used(
+async def test_a_check_that_failed_is_named_in_its_row_and_not_among_what_has_changed(
     make_app, plan, report, width, says
 ):
     report(plan[5], "failed")
@@ -733,9 +728,7 @@ async def test_a_check_that_failed_is_named_before_questions_and_the_room_of_the
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
-        (90, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
-        (68, "since 19:58: failed #3 · stale #1 · asked #4, #7 · started #5"),
+        (120, "since 19:58: stale #1 · started #5"),
     ],
 )
 async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_checked(
@@ -745,7 +738,7 @@ async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_ch
     checks.run("passed")
     app = make_app(plan.path)
     async with opened(app, (140, 40)) as pilot:
-        assert counts_line(app).endswith(" · started #5 · proven #1")
+        assert counts_line(app).endswith(" started #5 · proven #1")
         checks.edit("another")
         await pilot.resize_terminal(width, 24)
         await until(pilot, lambda: counts_line(app).endswith(says))
@@ -754,9 +747,8 @@ async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_ch
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
-        (80, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
-        (66, "• since 19:58 ✗ #3  ? #4, #7  ◐ #5  new #10–#28"),
+        (120, "• since 19:58: started #5 · new #10–#28"),
+        (80, "• 23 changed since 19:58"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -802,11 +794,11 @@ async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, 
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         job = CreateJob(name="nightly", type="adhoc", system_prompt="", prompt="go", timezone="UTC")
         by_agent(plan, "claude-1", job, now=NOW + SECOND)
-        await until(pilot, lambda: counts_line(app).endswith(": proposed S1"))
+        await until(pilot, lambda: counts_line(app).endswith("• 1 changed since 20:15"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
-    async with opened(make_app(plan.path, pane="schedule"), (76, 24)) as pilot:
+    async with opened(make_app(plan.path, pane="schedule"), (76, 30)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
         assert re.search(r"#4  jose is maintained.*… Which one\? +claude-1 +9m", line)
 
@@ -821,7 +813,7 @@ async def test_a_question_behind_thousands_of_blanks_is_shown_by_its_words_and_e
 
 
 async def test_a_reason_without_room_takes_that_of_the_name_of_its_task(make_app, plan, jobs):
-    async with opened(make_app(plan.path, pane="schedule"), (70, 24)) as pilot:
+    async with opened(make_app(plan.path, pane="schedule"), (70, 30)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "✗ #3" in line)
         assert re.search(r"✗ #3  test_dst_gap: expected 02:30, got 03:30 +claude-2 +17m", line)
 
@@ -850,8 +842,8 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
         words = {
-            120: "• since 19:58: failed #3 · asked #4, #7 · started #5",
-            80: "• since 19:58: failed #3 · asked #4, #7 · started #5",
+            120: "• since 19:58: started #5",
+            80: "• 4 changed since 19:58",
             40: "• 4 changed",
         }[size[0]]
         assert words in shown(app)
@@ -922,7 +914,7 @@ async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
         (100, "next, after #5: #6 Write integration tests  ◷ S1 in 14m"),
         (80, "next, after #5: #6 Write…  ◷ S1 in 14m"),
         (70, "next #6 after #5  ◷ S1 in 14m"),
-        (60, "next #6 after #5  ◷ 14m"),
+        (60, "next #6 after #5"),
     ],
 )
 async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan, jobs, make_app, width, words):
@@ -952,10 +944,10 @@ async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_
         assert "▲" not in agents_line(app) and "▲ 0 stuck" in counts_line(app)
 
 
-async def test_new_work_to_review_is_among_the_changes(plan, make_app):
+async def test_new_work_to_review_is_marked_as_new(plan, make_app):
     work = begun(plan, 9)
     app = make_app(plan.path)
     async with opened(app) as pilot:
         with Store(plan.path) as store:
             store.commit(WorkReady(work.uid), actor="system", now=NOW + SECOND)
-        await until(pilot, lambda: "to review #9" in counts_line(app).partition("•")[2])
+        await until(pilot, lambda: " •⇡ #9  to review" in above(app))

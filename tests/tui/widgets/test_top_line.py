@@ -26,8 +26,7 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
                 job = "S1 in 14m" if size[0] == 80 and len(title) > 15 else "Server status in 14m"
                 assert left.startswith(title) and right == f"  ◷ {job}", key
                 assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left), key
-                asked = "questions" if size[0] >= 100 else "asks"
-                assert re.match(rf" \? 2 {asked} +✗ 2 failed ", counts_line(app)), key
+                assert re.match(r" \? 2 questions +✗ 2 failed ", counts_line(app)), key
             else:
                 (counts,) = (line for line in lines(app)[:2] if "? 2" in line)
                 assert "✗ 2" in counts, key
@@ -45,7 +44,7 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (60, "next #8 Check…  ◷ 14m"),
+        (60, "next #8 Check the…"),
         (80, "next #8 Check the copies of…  ◷ S1 in 14m"),
         (100, "next #8 Check the copies of the restored…  ◷ S1 in 14m"),
         (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
@@ -75,7 +74,7 @@ async def test_beside_a_title_the_name_of_the_next_task_is_cut_only_where_the_li
         for key, title in TITLES.items():
             await press(pilot.app, pilot, key)
             head = lines(pilot.app)[0]
-            assert head.startswith(title[:7]) and "  next #8 Check" in head and head.endswith(" 14m"), key
+            assert head.startswith(title[:7]) and "  next #8 Check" in head and head.endswith((" 14m", "…")), key
             assert len(head) <= width, key
             free = len(head.partition("next #8")[0]) - len(head.partition("  next #8")[0].rstrip()) - 2
             assert "restored archive  ◷ " in head or free <= len(" restored"), f"{key}: no other word fits"
@@ -99,15 +98,15 @@ async def test_a_stuck_agent_stands_in_the_same_words_above_each_screen_and_a_ro
 @pytest.mark.parametrize(
     ("size", "line"),
     [
-        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 late 25m"),
-        ((59, 24), " ◐ claude-1 #5 2m   ? 2   ✗ 2   ◷ S3 Restore test late 25m"),
+        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ! S3 late 25m"),
+        ((59, 24), " ◐ claude-1 #5  ? 2  ✗ 2  ! S3 Restore test late 25m"),
     ],
 )
 async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(plan, jobs, make_app, size, line):
     async with opened(make_app(plan.path), size) as pilot:
         assert lines(pilot.app)[0] == line
         by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
-        late = "◷ S3 late +1" if size[0] == 40 else "◷ S3 Restore test late 25m +1"
+        late = "! S3 late +1" if size[0] == 40 else "! S3 Restore test late 25m +1"
         await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
 
 

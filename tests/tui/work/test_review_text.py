@@ -50,7 +50,7 @@ def test_short_names_of_checks_leave_room_for_their_states_in_a_narrow_column():
     facts = SimpleNamespace(checks=checks, task=SimpleNamespace(number=1))
     _, _, *lines = _checks(SimpleNamespace(ascii_only=False), facts, 34)
     texts = ["".join(text for text, _ in line) for line in lines]
-    assert texts == ["   ○ lint  unproven  gates", "   ○ tests unproven"]
+    assert texts == ["   □ lint  unproven  gates", "   □ tests unproven"]
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
         value = {"uid": task.uid, "verified": state, "checks": [check.to_json() for check in checks]}
         print_json(value, indent=2)
     else:
-        ascii_only = options.ascii or not streams.can_write("○◐✓✗~")
+        ascii_only = options.ascii or not streams.can_write("○□◐✓✗~")
         for line in check_lines(checks, ascii_only=ascii_only):
             print(line)
     return 0 if state == "passed" or not is_over else REFUSED

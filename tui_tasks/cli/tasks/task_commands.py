@@ -227,7 +227,7 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
     if options.json:
         listing.ls_json(session, options.status, only)
     else:
-        ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘~")
+        ascii_only = options.ascii or not streams.can_write("○□◐✓✗–⊘~")
         with_finished = bool(options.all or options.filter or options.status)
         listing.ls(session, options.status, only, with_finished=with_finished, ascii_only=ascii_only)
 
@@ -235,7 +235,7 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
 def _show(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import listing
 
-    listing.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
+    listing.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○□◐✓✗~"))
 
 
 def _next(options: argparse.Namespace, session: Session) -> None:

@@ -50,7 +50,7 @@ class Matter(NamedTuple):
     style: str
 
 
-_TROUBLE: Final = ("stuck", "stopped", "failed", "left")
+_TROUBLE: Final = ("stuck", "stopped", "failed", "left", "quiet")
 # How many agents are looked at for the widths of columns.
 _LOOKED_AT: Final = 500
 

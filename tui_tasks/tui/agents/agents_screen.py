@@ -37,7 +37,7 @@ from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
-from tui_tasks.tui.widgets.open_needs import CHECKS, FAILURES, HELD, REVIEW
+from tui_tasks.tui.widgets.open_needs import AGENTS, CHECKS, FAILURES, HELD, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
@@ -71,7 +71,7 @@ class AgentsScreen(Overlay):
         self._rows.no_match = self._no_match
         self.order = AgentOrder(context, self._quiet_after)
         self.window = AgentsList(context, self._rows)
-        kinds = (CHECKS, HELD, REVIEW, *FAILURES)
+        kinds = (AGENTS, CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
             context,
             self._title,

@@ -191,13 +191,9 @@ class DigestRows(RowDrawing[DigestRow]):
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
         return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
-    def counts(
-        self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int, *, is_wide: bool = True
-    ) -> list[Group]:
+    def counts(self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int) -> list[Group]:
         """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: all that needs the human, as above every
         pane, and how much of that has no line here; then how much there is of each other part.
-
-        `is_wide`: whether the screen is.
         """
         numbers = tally(need for need in needs if need.kind not in (LATE_JOBS, LATE))
         here = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
@@ -207,7 +203,7 @@ class DigestRows(RowDrawing[DigestRow]):
             others[_look(line)] += 0 if line.counted_as else line.things
         failed, asked = numbers.pop("failed", 0), numbers.pop("question", 0)
         trouble: dict[str, int] = {word: numbers.pop(word) for word in TROUBLE if word in numbers}
-        shown = [(LOOKS["needs_you"], asked, counted(asked, "question", is_wide=is_wide))]
+        shown = [(LOOKS["needs_you"], asked, counted(asked, "question"))]
         shown += [(LOOKS["failed"], failed, counted(failed, "failed"))]
         shown += [(_STUCK, sum(trouble.values()), trouble_text(trouble))]
         shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in numbers.items()]

@@ -27,7 +27,7 @@ from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.keys.action_table import Action, bindings
-from tui_tasks.tui.layout import NARROW, WIDE
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
@@ -114,8 +114,7 @@ class DigestScreen(Overlay):
         if self._digest is None:
             return ()
         lines = [row.line for row in self.listed.rows if row.entry is None]
-        is_wide = self.app.size.width >= WIDE
-        return self._drawing.counts(self._needs.all(), lines, width, is_wide=is_wide)
+        return self._drawing.counts(self._needs.all(), lines, width)
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""

@@ -18,7 +18,7 @@ from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.unjournaled.local_values import key_of_agent
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
-from tui_tasks.text.times import SECOND, age, age_lasts
+from tui_tasks.text.times import SECOND, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
 
@@ -32,26 +32,26 @@ TROUBLE: Final = ("stuck", "gone", "stopped", "failed", "quiet")
 """The states of agents that need attention, most urgent first."""
 AT_WORK: Final = ("working", "paused")
 _TOLD: Final = ("stuck", "stopped", "failed")
-BY_MARK: Final = ("failed", "waiting", "ready", "idle")
-"""The states that a mark says alone."""
-SAID_BY_MARK: Final = ("failed", "waiting", "to review", "idle")
-"""The words that say no more than such a mark."""
+# The states that a mark says alone; the words that say no more than such a mark.
+_BY_MARK: Final = ("failed", "waiting", "ready", "idle")
+_SAID_BY_MARK: Final = ("failed", "to review", "idle")
 _RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, "idle")
 LEAST_WORD: Final = 10
-"""In cells: what is worth showing of an agent's last word."""
+"""In cells: what is worth showing of the last words of an agent at work, and of the name of its task."""
 # In cells: the longest name of a task.
 _MAX_NAME: Final = 40
 # In cells: the longest reason of a failure beside an agent's name.
 _MAX_WHY: Final = 16
 _MAX_WORDS: Final = 200
+_ASKS: Final = " asks"
 
 
 class AgentEntry(msgspec.Struct, frozen=True):
     """What an agent does: a word for its state, its task, and its last word.
 
     `reason` is why one in trouble is so, `since` from when on; `prompt`, in quotes, what one was asked for that has
-    failed without a task. `asks` is the mark of a question, and its task, of one that works on meanwhile. `act` is
-    performed by a click on it. `may_be_silent`: its last word may be left out.
+    failed without a task. `asks` says that one asks though it works on, and about which task. `act` is
+    performed by a click on it.
     """
 
     state: str
@@ -67,7 +67,6 @@ class AgentEntry(msgspec.Struct, frozen=True):
     since: int | None = None
     asks: str = ""
     prompt: str = ""
-    may_be_silent: bool = False
 
     @property
     def trouble(self) -> str:
@@ -105,31 +104,20 @@ class AgentEntry(msgspec.Struct, frozen=True):
         """What is cut last: its name, the word for its state, the number of its task."""
         return " ".join(filter(None, (self.who, self.word, self.number)))
 
-    @property
-    def least_said(self) -> int:
-        """The least width in cells of its last word; a reason only takes what the other agents leave."""
-        return 0 if self.state in _TOLD or self.may_be_silent else min(LEAST_WORD, cell_len(self.said))
-
-    @property
-    def least(self) -> int:
-        """The least width in cells that is worth showing."""
-        ends = (self.least_said if self.said else 0, cell_len(self.asks))
+    def size(self, words: int) -> int:
+        """Return its width in cells without the name of its task, with so many for its last words if it works."""
+        ends = (words if self.is_at_work else 0, cell_len(self.asks))
         return 2 + cell_len(self.fixed) + sum(1 + end for end in ends if end)
 
     @property
     def brief(self) -> AgentEntry:
         """The entry without the word that its mark says already."""
-        return msgspec.structs.replace(self, word="") if self.word in SAID_BY_MARK else self
-
-    @property
-    def silent(self) -> AgentEntry:
-        """The brief entry, whose last word may be left out."""
-        return msgspec.structs.replace(self.brief, may_be_silent=True)
+        return msgspec.structs.replace(self, word="") if self.word in _SAID_BY_MARK else self
 
     @property
     def bare(self) -> AgentEntry:
-        """The silent entry without why it has failed or what it asks for."""
-        return msgspec.structs.replace(self.silent, word="" if self.state in BY_MARK else self.word)
+        """The entry without why it has failed or what it asks for."""
+        return msgspec.structs.replace(self, word="") if self.state in _BY_MARK else self
 
     @property
     def with_reason(self) -> AgentEntry:
@@ -140,9 +128,10 @@ class AgentEntry(msgspec.Struct, frozen=True):
 
     def parts(self, name: int, said: int, room: int, *, ascii_only: bool) -> list[Part]:
         """Return it with so many cells for the name of its task and for its last word, in `room` cells."""
-        calm = "$muted" if self.state not in (*TROUBLE, "waiting", "ready") else self.color
-        who = safe_ends(" ".join(filter(None, (self.who, self.word))), max(1, room - 2), ascii_only=ascii_only)
+        who = safe_ends(self.who, max(1, room - 2), ascii_only=ascii_only)
         left, shown = room - 2 - cell_len(who), ""
+        word = f" {self.word}" if self.word and cell_len(self.word) < left else ""
+        left -= cell_len(word)
         asks = f" {self.asks}" if self.asks and cell_len(self.asks) < left else ""
         left -= cell_len(asks)
         for text in (
@@ -153,8 +142,10 @@ class AgentEntry(msgspec.Struct, frozen=True):
             if text and cell_len(text) < left:
                 shown += f" {text}"
                 left -= cell_len(text) + 1
-        question: Part = (asks[:2], look("needs_you").color)
-        parts = ((f"{self.mark} ", self.color), (who, calm), (shown, ""), question, (asks[2:], ""))
+        calm = "$muted" if self.state == "idle" else ""
+        verb, about = asks[: len(_ASKS)], asks[len(_ASKS) :]
+        looks = look("needs_you").color
+        parts = ((f"{self.mark} ", self.color), (who, ""), (word, calm), (shown, ""), (verb, looks), (about, ""))
         return [part for part in parts if part[0]]
 
 
@@ -210,9 +201,7 @@ class AgentEntries:
 
     def _in_trouble(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
         if shown == "left":
-            self.lasts(age_lasts(member.left_at, now))
-            word = f"gone {age(member.left_at, now)}"
-            return self._entry(member, "gone", word, reason=f"gone: {_left(member)}", since=member.left_at)
+            return self._entry(member, "gone", "gone", reason=f"gone: {_left(member)}", since=member.left_at)
         if shown == "stuck" and member.stuck is not None:
             return self._entry(member, shown, shown, reason=f"stuck: {one_line(member.stuck.text)}", since=member.since)
         if shown == "stuck" and (claim := member.refused_claim) is not None:
@@ -223,9 +212,8 @@ class AgentEntries:
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(member, shown, "stuck", reason=f"stuck: {one_line(why)}")
         if shown == "quiet":
-            self.lasts(age_lasts(member.last_seen, now))
-            word, about = f"quiet {age(member.last_seen, now)}", _left(member)
-            return self._entry(member, shown, word, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
+            about = _left(member)
+            return self._entry(member, shown, shown, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
         if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
             why, _ = agent_text.matter(member, self.context, shown)
             about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
@@ -280,7 +268,7 @@ class AgentEntries:
             from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
             word = ask_text.tool_asked_for(member.ask) if member.ask is not None else ""
-            return self._entry(member, "waiting", word or "waiting", has_task=False, about=self._asked_about(member))
+            return self._entry(member, "waiting", word or "waits", has_task=False, about=self._asked_about(member))
         if shown == "ready":
             return self._entry(member, "ready", "to review")
         return self._entry(member, "idle", "idle", has_task=False)
@@ -294,8 +282,8 @@ class AgentEntries:
         if member.ask is None:
             return entry
         task = self._asked_about(member)
-        mark = look("needs_you").mark(ascii_only=self.context.ascii_only)
-        return msgspec.structs.replace(entry, asks=f"{mark}#{task.number}" if task is not None else mark)
+        about = f" #{task.number}" if task is not None else ""
+        return msgspec.structs.replace(entry, asks=f"{_ASKS.strip()}{about}")
 
     def _asked_about(self, member: AgentView) -> TaskLine | None:
         """Return the task that an agent's question is about."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-from msgspec.structs import replace
 from textual import events
 
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing
-from tui_tasks.tui.widgets.agent_entries import BY_MARK, LEAST_WORD, SAID_BY_MARK, AgentEntries, AgentEntry
+from tui_tasks.tui.widgets.agent_entries import LEAST_WORD, AgentEntries, AgentEntry
 from tui_tasks.tui.widgets.foot_line import Group
 
 if TYPE_CHECKING:
@@ -20,13 +18,14 @@ if TYPE_CHECKING:
 
     from tui_tasks.tui.state.context import Context
 
-# In cells: what is worth showing of the name of a task.
-_LEAST_NAME: Final = 10
 # In cells: the least that an entry takes, with what parts it from the next.
-_LEAST_ENTRY: Final = 5
-# In cells: the room for the last word of an agent at work; in lines: the least screen that has a second row.
+_LEAST_ENTRY: Final = 7
+# In cells: the room for the last words of an agent at work beside idle ones, and the least in one row; the number of a
+# task. In lines: the least screen that has a second row.
 _ROOM_FOR_WORDS: Final = 26
-_TALL: Final = 24
+_SOME_WORDS: Final = 18
+_NUMBER: Final = 4
+_TALL: Final = 30
 
 
 class _AgentsText(TextDrawing):
@@ -68,68 +67,96 @@ class AgentLines(HeldLines):
 def agent_rows(
     context: Context, entries: Sequence[AgentEntry], size: Size, finished: Iterable[AgentEntry] = ()
 ) -> list[list[Group]]:
-    """Return the agents in one row, none on a small screen; on a high one, those at work in a second row where they
-    would lack room for their words. That depends on who is there, not on the words: these move nothing below.
+    """Return the agents in one row, none on a small screen. A high one has a second row, for those at work, where not
+    all would have room for words. That depends on who is there, not on what they do: it moves nothing below.
     """
     if is_compact(size):
         return []
+    gap = _gap(size.width)
+    room = size.width + gap - 2
+    widest = (gap + 4 + cell_len(entry.who) + _NUMBER + _SOME_WORDS for entry in entries)
+    if size.height < _TALL or _number_within(widest, room) == len(entries):
+        return [agent_groups(context, entries, size.width, finished)]
     urgent, work, idle = (
         [one for one in entries if (one.is_at_work, one.state == "idle") == kind]
         for kind in ((False, False), (True, False), (False, True))
     )
-    fitting = _with_words(urgent + work, size.width)
-    if size.height < _TALL or not work or fitting == len(urgent) + len(work):
-        return [agent_groups(context, entries, size.width, finished)]
-    half = min((len(work) + 1) // 2, 2 * max(1, fitting))
-    rows = (urgent + idle, work) if urgent else (work[:half], work[half:] + idle)
+    if not work:
+        busy = urgent or idle
+        half = (len(busy) + 1) // 2
+        rows = (busy[:half], busy[half:] + (idle if urgent else []))
+    else:
+        half = (len(work) + 1) // 2
+        rows = (urgent + idle, work) if urgent else (work[:half], work[half:] + idle)
     return [agent_groups(context, row, size.width) for row in rows if row]
-
-
-def _with_words(entries: Sequence[AgentEntry], width: int) -> int:
-    """Return how many of these fit in a row in which those at work have room for their words."""
-    used = 1 - _gap(width)
-    for at, entry in enumerate(entries):
-        used += _gap(width) + 2 + cell_len(entry.bare.fixed) + (1 + cell_len(entry.asks) if entry.asks else 0)
-        used += 1 + _ROOM_FOR_WORDS if entry.is_at_work else 0
-        if used > width:
-            return at
-    return len(entries)
 
 
 def agent_groups(
     context: Context, entries: Sequence[AgentEntry], width: int, finished: Iterable[AgentEntry] = ()
 ) -> list[Group]:
     """Return as many agents as fit in a width, and how many there are more; those that have finished where there is
-    room. The words that their marks say give way before the last words of those at work, and these before an agent that
-    is not idle.
+    room.
+
+    Who is shown depends on who is there, not on the words of those at work. What is shown of each gives way in this
+    order: the name of a task, an idle agent, a part of the last words, words that a mark says, the last words, the
+    reason of a failure.
     """
-    gap = " " * _gap(width)
+    act, gap = lambda: context.do("agents"), " " * _gap(width)
     if not entries:
         words = "no agent at work" if context.link.as_of is not None else "no agent connected"
-        groups = [Group([(words, "$muted")], lambda: context.do("agents"))]
+        groups, left = [Group([(words, "$muted")], act)], width - 2 - len(words)
     else:
-        row = _laid_out(entries, len(entries), width)
-        if row.is_cut:
-            first = entries[: width // _LEAST_ENTRY]
-            shorter = ([one.brief for one in first], [one.silent for one in first], [one.bare for one in first])
-            rows = [row, *(_laid_out(each, len(entries), width) for each in shorter)]
-            row = max(rows, key=lambda each: each.worth)
+        shown, left = _shown(entries, width)
+        more = _more(entries[len(shown) :], gap)
+        room = width - 2 - (cell_len(more) if more else 0)
+        names, said = _shares(shown, room, len(gap))
         groups = [
-            Group(entry.parts(name, said, row.room, ascii_only=context.ascii_only), entry.act, gap)
-            for entry, name, said in zip(row.shown, row.names, row.said, strict=True)
+            Group(entry.parts(name, word, room, ascii_only=context.ascii_only), entry.act, gap)
+            for entry, name, word in zip(shown, names, said, strict=True)
         ]
-        if row.left:
-            last = Group([(f"+{row.left}", "$muted")], lambda: context.do("agents"), " ")
-            are_idle = all(entry.state == "idle" for entry in entries[len(row.shown) :])
-            roomy = replace(last, gap=gap)
-            ways = [replace(roomy, parts=[(f"+{row.left} idle", "$muted")])] if are_idle else []
-            return [*groups, next((way for way in (*ways, roomy) if _cells([*groups, way]) < width - 1), last)]
+        if more:
+            return [*groups, Group([(more.strip(), "$muted")], act, gap if len(more) > len(more.strip()) + 1 else " ")]
     for entry in finished:
         last = Group(entry.parts(0, 0, width, ascii_only=context.ascii_only), entry.act, gap)
-        if _cells([*groups, last]) >= width - 1:
+        left -= last.size + len(gap)
+        if left < 0:
             break
         groups.append(last)
     return groups
+
+
+def _more(rest: Sequence[AgentEntry], gap: str) -> str:
+    """Return `   +2 idle` for the agents that are not shown, ` +2` where some of these are not idle; empty for none."""
+    if not rest:
+        return ""
+    return f"{gap}+{len(rest)} idle" if all(entry.state == "idle" for entry in rest) else f" +{len(rest)}"
+
+
+def _shown(entries: Sequence[AgentEntry], width: int) -> tuple[list[AgentEntry], int]:
+    """Return the entries that are shown, in the longest form in which all that are not idle fit, and how many cells
+    they leave.
+    """
+    first, gap = entries[: width // _LEAST_ENTRY], _gap(width)
+    room = width - 2 + gap
+    busy = sum(entry.state != "idle" for entry in entries)
+    forms = (
+        (first, _ROOM_FOR_WORDS),
+        (first, LEAST_WORD),
+        ([one.brief for one in first], LEAST_WORD),
+        ([one.brief for one in first], 0),
+        ([one.bare for one in first], 0),
+    )
+    for form, words in forms:
+        sizes = [gap + entry.size(words) for entry in form]
+        number = len(form)
+        while number and sum(sizes[:number]) + cell_len(_more(entries[number:], " " * gap)) > room:
+            number -= 1
+        if number >= busy or form is forms[-1][0]:
+            break
+    number = max(1, number)
+    if words < _ROOM_FOR_WORDS:
+        number = min(number, max(1, busy))
+    return list(form[:number]), room - sum(sizes[:number])
 
 
 def _cells(groups: Sequence[Group]) -> int:
@@ -137,97 +164,37 @@ def _cells(groups: Sequence[Group]) -> int:
     return sum(group.size + len(group.gap) for group in groups) - len(groups[0].gap)
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """The entries that are shown, and how many are not; the cells of the names of their tasks and of their last words;
-    the room for all.
-    """
-
-    shown: Sequence[AgentEntry]
-    left: int
-    names: Sequence[int]
-    said: Sequence[int]
-    room: int
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether an entry, a part of a last word or the task of one at work has no room."""
-        return bool(self.left) or self._has_cut_words
-
-    @property
-    def has_idle_beside_cut(self) -> bool:
-        """Whether the last entry is of an idle agent that takes the room of another's words."""
-        return len(self.shown) > 1 and self.shown[-1].state == "idle" and self._has_cut_words
-
-    @property
-    def _has_cut_words(self) -> bool:
-        return any(
-            said < cell_len(entry.said) or (entry.is_at_work and name < cell_len(entry.name))
-            for entry, name, said in zip(self.shown, self.names, self.said, strict=True)
-        )
-
-    @property
-    def worth(self) -> tuple[int, int, int, int, int]:
-        """What makes one row better than another: how many are not idle, of how many it says why they failed or what
-        they ask for, how much of their last words and of the names of their tasks is shown, and how many there are.
-        """
-        busy = [entry for entry in self.shown if entry.state != "idle"]
-        reasons = sum(entry.state in BY_MARK and entry.word not in ("", *SAID_BY_MARK) for entry in busy)
-        return len(busy), reasons, sum(self.said), sum(self.names), len(self.shown)
-
-
 def _gap(width: int) -> int:
     return 3 if width >= WIDE else 2
 
 
-def _laid_out(entries: Sequence[AgentEntry], total: int, width: int) -> _Row:
-    """Return the first of these entries, of so many in all, that fit; idle agents give way to last words."""
-    gap, room = _gap(width), width - 2
-    number = _fitting((entry.least + gap for entry in entries), total, room + gap)
-    row = _of_first(entries[:number], total - number, gap, room)
-    while row.has_idle_beside_cut:
-        row = _of_first(row.shown[:-1], row.left + 1, gap, room)
-    return row
+def _shares(shown: Sequence[AgentEntry], room: int, gap: int) -> tuple[list[int], list[int]]:
+    """Return the cells of the names of their tasks and of their last words, which come first."""
+    spare = room + gap - sum(gap + entry.size(0) for entry in shown)
+    said = _with_blanks([cell_len(entry.said) for entry in shown], spare)
+    spare -= sum(cells + bool(cells) for cells in said)
+    return _with_blanks([cell_len(entry.name) for entry in shown], spare), said
 
 
-def _of_first(shown: Sequence[AgentEntry], left: int, gap: int, room: int) -> _Row:
-    room -= len(f" +{left}") if left else 0
-    spare = room + gap - sum(entry.least + gap for entry in shown)
-    said = [entry.least_said for entry in shown]
-    # A blank stands before a last word; one that need not be shown has none yet.
-    blanks = [bool(entry.said) and not low for entry, low in zip(shown, said, strict=True)]
-    wanted = [cell_len(entry.said) - low + blank for entry, low, blank in zip(shown, said, blanks, strict=True)]
-    more = _shared(wanted, spare)
-    for at, entry in enumerate(shown):
-        if said[at] + more[at] - blanks[at] < min(LEAST_WORD, cell_len(entry.said)):
-            more[at] = 0
-        said[at] += max(0, more[at] - blanks[at])
-    names = _names([cell_len(entry.name) for entry in shown], spare - sum(more))
-    return _Row(shown, left, names, said, room)
-
-
-def _fitting(sizes: Iterator[int], total: int, room: int) -> int:
-    """Return how many of the first entries fit, and at least one; of those that do not, their number is shown.
-
-    Only those that fit are measured: there may be thousands.
-    """
-    number, used = 1, next(sizes)
-    for at, size in enumerate(sizes, 1):
-        left = total - at - 1
-        used += size
-        if used + (len(f" +{left}") if left else 0) > room:
+def _number_within(sizes: Iterable[int], room: int) -> int:
+    """Return how many of the first sizes have room. Only those are measured: there may be thousands."""
+    number = 0
+    for size in sizes:
+        room -= size
+        if room < 0:
             break
         number += 1
     return number
 
 
-def _names(wanted: Sequence[int], room: int) -> list[int]:
-    """Return the width of each name with the blank before it left out, 0 where too little of it could be shown."""
+def _with_blanks(wanted: Sequence[int], room: int) -> list[int]:
+    """Return the width of each text without the blank before it, 0 where too little of it could be shown."""
     shares = [max(0, share - 1) for share in _shared([want + bool(want) for want in wanted], room)]
-    if all(share >= min(want, _LEAST_NAME) for want, share in zip(wanted, shares, strict=True)):
+    if all(share >= min(want, LEAST_WORD) for want, share in zip(wanted, shares, strict=True)):
         return shares
     for at, want in enumerate(wanted):
         share = min(want, max(0, room - 1))
-        shares[at] = share if share >= min(want, _LEAST_NAME) else 0
+        shares[at] = share if share >= min(want, LEAST_WORD) else 0
         room -= shares[at] + bool(shares[at])
     return shares
 

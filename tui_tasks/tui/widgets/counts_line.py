@@ -15,7 +15,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_words
-from tui_tasks.text.times import DAY, age, age_lasts, due
+from tui_tasks.text.times import DAY, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
@@ -44,38 +44,30 @@ _SHORT_NAME: Final = 16
 
 
 class _ShortStep(msgspec.Struct, frozen=True):
-    """What a small screen shows: so many cells of the name of what is late or next, since when it is late, the name of
-    the agent at work, and since when that was heard.
+    """What a small screen shows: so many cells of the name of what is late or next, since when it is late, and the name
+    of the agent at work.
     """
 
     name: int
     has_since: bool = True
     has_who: bool = True
-    has_age: bool = False
 
 
 _SHORT_STEPS: Final = (
-    _ShortStep(_SHORT_NAME, has_age=True),
     *(_ShortStep(name) for name in range(_SHORT_NAME, 4, -1)),
-    _ShortStep(0, has_age=True),
     _ShortStep(0),
     _ShortStep(0, has_since=False),
-    _ShortStep(0, has_who=False, has_age=True),
     _ShortStep(0, has_who=False),
 )
 
 
 class Count(msgspec.Struct, frozen=True):
-    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
-
-    `narrow`: the number with a shorter word, for a screen that is not wide; empty: `text`.
-    """
+    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible."""
 
     mark: Part
     text: str
     short: str
     act: Act
-    narrow: str = ""
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
@@ -138,9 +130,10 @@ class Counts:
         entries = self._agents.entries()
         if width < NARROW:
             return self._in_short(entries, width)
-        counts, changes = list(self._counts(self._needs.all())), self._changed_in_all()
+        found = self._needs.all()
+        counts, changes = list(self._counts(found)), self._changed(found, 0)
         gap = _WIDE_GAP if width >= WIDE else _GAP
-        for texts, words in _ways(counts, changes, width):
+        for texts, words in _ways(counts, changes):
             groups = _titled(counts, texts, gap)
             groups += [Group(changes.parts(words), gap=gap)] if changes else []
             if _size(groups) < width:
@@ -151,24 +144,15 @@ class Counts:
             [*groups, *agent_groups(self._context, [one.with_reason for one in entries], width - _size(groups))], width
         )
 
-    def changes_row(self, size: Size) -> Sequence[Part]:
-        """Return ` • since 19:58: failed #3 · asked #4, #7`, the row below the counts; nothing where nothing is new."""
-        changes = self._changed(self._needs.all(), size.width)
-        if changes is None or not changes.is_new:
-            return ()
-        lines = [[(" ", ""), *changes.parts(words)] for words in changes.ways]
-        return next((line for line in lines if _cells(line) < size.width), lines[-1])
-
     def _rule(self, width: int) -> list[Group]:
         found = self._needs.all()
         counts, changes = list(self._counts(found)), self._changed(found, width)
-        none = changes if changes and not changes.is_new else None
-        ways = [(texts, words, _GAP) for texts, words in _ways(counts, none, width)]
+        ways = [(texts, words, _GAP) for texts, words in _ways(counts, changes)]
         if width >= WIDE:
             ways.insert(0, (*ways[0][:2], _WIDE_GAP))
         for texts, words, gap in ways:
             titles = _titled(counts, texts, gap)
-            groups = _in_rule(self._context, width, titles, none.parts(words) if none else ())
+            groups = _in_rule(self._context, width, titles, changes.parts(words) if changes else ())
             if _size(groups) <= width:
                 return groups
         return _in_rule(self._context, width, _first_fitting(titles, width - _ENDS))
@@ -178,9 +162,10 @@ class Counts:
         yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
         yield self._failed([need for need in found if need.counted_as == "failed"])
         trouble = [need for need in of[open_needs.AGENTS] if need.counted_as != "failed"]
-        slow = self._slow_jobs() if has_slow else []
-        if self._context.state.members or slow:
-            yield self._stuck(trouble, slow)
+        if self._context.state.members:
+            yield self._stuck(trouble)
+        if slow := self._slow_jobs() if has_slow else []:
+            yield self._slow(slow)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
             yield Count(self._mark(looks, looks.color), f"{several} late", several, self._visit(late))
@@ -194,8 +179,7 @@ class Counts:
     def _count(self, number: int, word: str, kind: str) -> Count:
         looks = look(kind)
         mark = self._mark(looks, looks.color if number else "$muted")
-        words, narrow = (counted(number, word, is_wide=is_wide) for is_wide in (True, False))
-        return Count(mark, words, f"{number:,}", self._act("asks"), narrow)
+        return Count(mark, counted(number, word), f"{number:,}", self._act("asks"))
 
     def _failed(self, found: Sequence[Need]) -> Count:
         """Return how many tasks, jobs and agents failed, or that those that did are put away: lists count them all the
@@ -204,17 +188,20 @@ class Counts:
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
             return replace(shown, act=self._visit(found))
-        return replace(shown, text=_PUT_AWAY, narrow="") if state.failed or state.failing_jobs else shown
+        return replace(shown, text=_PUT_AWAY) if state.failed or state.failing_jobs else shown
 
-    def _stuck(self, found: Sequence[Need], slow: Sequence[RunningJob]) -> Count:
-        """Return how many agents are stuck, gone or quiet, and which job is slow: `0 stuck, S1 slow`."""
+    def _stuck(self, found: Sequence[Need]) -> Count:
+        """Return how many agents are stuck, gone or quiet."""
         numbers, looks = tally(found), look("stuck")
-        mark = self._mark(looks, looks.color if numbers or slow else "$muted")
-        words = [trouble_text(numbers)]
-        if slow:
-            words.append(f"S{slow[0].number} slow" if len(slow) == 1 else f"{len(slow):,} slow")
-        act = self._act("agents") if numbers or not slow else lambda: self._show_job(slow[0].name)
-        return Count(mark, ", ".join(words), f"{sum(numbers.values()) + len(slow):,}", act)
+        mark = self._mark(looks, looks.color if numbers else "$muted")
+        return Count(mark, trouble_text(numbers), f"{sum(numbers.values()):,}", self._act("agents"))
+
+    def _slow(self, jobs: Sequence[RunningJob]) -> Count:
+        """Return which job is slow: `S1 slow`, `2 slow`."""
+        mark = self._mark(look("running"), look("overdue").color)
+        text = f"S{jobs[0].number} slow" if len(jobs) == 1 else f"{len(jobs):,} slow"
+        short = text if len(jobs) == 1 else f"{len(jobs):,}"
+        return Count(mark, text, short, lambda: self._show_job(jobs[0].name))
 
     def _slow_jobs(self) -> list[RunningJob]:
         """Return the jobs that have run for much longer than they usually do."""
@@ -228,35 +215,24 @@ class Counts:
         self._context.navigation.show_job(name)
 
     def _changed(self, found: Sequence[Need], width: int) -> Changes | None:
-        """Return `• since 19:58: failed #3 · asked #4, #7 · started #5`, down to `• 4`: all that agents have done that
-        the human has not seen. Marks may stand for words on a screen that is not wide. None in the past.
+        """Return `• since 19:58: started #5 · logged #6, #8`, down to `• 4`: what agents have done that the human has
+        not seen. What needs the human has rows: of that, and on a screen that is not wide, only the number stands here.
+        None in the past.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
         if self._context.link.as_of is not None:
             return None
-        none = Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
         if not state.seen.has_changes and not any(is_new(state, need) for need in found):
-            return none
-        # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.widgets.changes_text import news_ways, what_changed
-
-        if not (news := what_changed(self._context, found)):
-            return none
-        ways = news_ways(news, self._looked_at(), has_words=width >= WIDE, ascii_only=self._context.ascii_only)
-        return Changes((f"{mark} ", "$changed"), list(ways))
-
-    def _changed_in_all(self) -> Changes | None:
-        """Return `• 4 tasks changed, 1 deleted since 19:58`, for a screen without rows; None in the past."""
-        seen, mark = self._context.state.seen, sign("changed", ascii_only=self._context.ascii_only)
-        if self._context.link.as_of is not None:
-            return None
-        if not seen.has_changes:
             return Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
-        from tui_tasks.tui.widgets.changes_text import changed_words
+        # Imported here, as nothing may have changed when a screen begins.
+        from tui_tasks.tui.widgets import changes_text
 
-        text, long = (changed_words(self._context, is_long=is_long) for is_long in (False, True))
-        words = _plain(f"{long} since {self._looked_at()}", long, text, text.partition(" ")[0])
-        return Changes((f"{mark} ", "$changed"), words)
+        since = self._looked_at()
+        text = changes_text.changed_words(self._context, found)
+        numbers = (f"{text} since {since}", text, text.partition(" ")[0])
+        news = changes_text.what_changed(self._context, self._needs.every()) if width >= WIDE else ()
+        ways = changes_text.news_ways(news, since, ascii_only=self._context.ascii_only)
+        return Changes((f"{mark} ", "$changed"), _plain(*ways, *numbers))
 
     def _looked_at(self) -> str:
         """Return since when changes are new."""
@@ -282,9 +258,9 @@ class Counts:
                 *self._short_counts(found, has_agents=False),
                 *self._short_job(found, step),
             ]
-            for gap in ("   ", "  "):
-                if sum(group.size + len(gap) for group in groups) - len(gap) + 1 <= width:
-                    return [replace(group, gap=gap) for group in groups]
+            groups = [replace(group, gap=_GAP) for group in groups]
+            if _size(groups) - len(_GAP) + 1 <= width:
+                return groups
         return _first_fitting(groups, width)
 
     def beside_title(self, room: int) -> list[Part]:
@@ -300,28 +276,21 @@ class Counts:
         return Group([(as_of_words(self._context, self._context.link.as_of, 0), "$state-overdue")])
 
     def _short_agents(self, entries: Sequence[AgentEntry], step: _ShortStep) -> Iterator[Group]:
-        """Yield the first agent in trouble and the first at work, else the first that waits, and how many others there
-        are of each.
-        """
+        """Yield the agent in trouble and the one at work, else the one that waits, and of several how many they are."""
         if self._context.link.as_of is not None:
             yield self._moment()
         trouble, work = [one for one in entries if one.is_trouble], [one for one in entries if one.is_at_work]
         waiting = [] if trouble or work else [one for one in entries if one.state in ("waiting", "ready")]
         for others in filter(None, (trouble, work, waiting)):
-            entry, more = others[0], f"+{len(others) - 1}" if len(others) > 1 else ""
+            entry = others[0]
             who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
-            color = entry.color if entry.is_trouble else ""
-            words = (who, _word(entry) if step.has_who else "") if entry.is_trouble else (who, entry.number)
-            texts = (*words, self._age(entry) if step.has_age and entry.is_at_work else "", more)
-            yield Group([(f"{entry.mark} ", entry.color), (" ".join(filter(None, texts)), color)], entry.act)
+            words = (who, _word(entry) * step.has_who if entry.is_trouble else entry.number)
+            text = " ".join(filter(None, words)) if len(others) == 1 else f"{len(others):,}"
+            if others is waiting and len(others) > 1:
+                continue  # their questions are counted
+            yield Group([(f"{entry.mark} ", entry.color), (text, "")], entry.act)
         if not work and not trouble and not waiting:
             yield Group([("idle", "$muted")])
-
-    def _age(self, entry: AgentEntry) -> str:
-        """Return since when an agent was last heard."""
-        now, seen = self._context.clock.now(), entry.member.last_seen
-        self._lasts(age_lasts(seen, now))
-        return age(seen, now)
 
     def _short_counts(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
         """Yield what the rule counts, but jobs that are slow, and what is late, which has words of its own, as agents
@@ -380,17 +349,18 @@ def _plain(*ways: str) -> Sequence[Sequence[Part]]:
     return [[(way, "")] for way in ways]
 
 
-def _ways(counts: Sequence[Count], changes: Changes | None, width: int) -> Iterator[tuple[list[str], Sequence[Part]]]:
-    """Yield the words of the counts, and those of the changes, the longest first: what has changed gives way before the
-    words of the counts, the last count's first.
+def _ways(counts: Sequence[Count], changes: Changes | None) -> Iterator[tuple[list[str], Sequence[Part]]]:
+    """Yield the words of the counts, and those of the changes, the longest first: what has changed gives way up to its
+    number and a word, then the words of the counts, the last count's first, then that word.
     """
     ways = changes.ways if changes else _plain("")
-    texts = [count.text if width >= WIDE else count.narrow or count.text for count in counts]
-    for words in ways:
+    texts = [count.text for count in counts]
+    for words in ways[:-1] or ways:
         yield texts, words
     for at in range(len(counts) - 1, -1, -1):
         texts = [*texts[:at], counts[at].short, *texts[at + 1 :]]
-        yield texts, ways[-1]
+        yield texts, ways[-2:][0]
+    yield texts, ways[-1]
 
 
 def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Group]:

@@ -58,9 +58,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def ways(self) -> list[str]:
-        """Its texts in a row with others, the longest first: of a held task its name alone, beside its mark."""
-        if self.need.kind == open_needs.HELD and self.brief:
-            return [self.brief]
+        """Its texts in a row with others, the longest first."""
         return [self.text, *filter(None, (self.brief, self.least))]
 
     @property
@@ -84,7 +82,7 @@ class NeedsEntries:
     def entry(self, need: Need) -> Entry:
         """Return one thing in words."""
         if need.parts:
-            return self._group(need)
+            return self._proposed(need) if need.kind == open_needs.HELD else self._group(need)
         if need.is_rest:
             return self._entry(need, "", f"{need.count:,} more {need.word}", "")
         words = {
@@ -134,18 +132,19 @@ class NeedsEntries:
     def _agent(self, need: Need) -> Entry:
         who = agent_text.who(need.agent, WHO)
         if need.word != "gone":
-            return self._entry(need, need.row.number, need.row.trouble, who, need.row.reason)
+            # The mark says what a shorter text leaves out.
+            least = need.row.reason.removeprefix("stuck: ").removeprefix("failed: ")
+            return self._entry(need, need.row.number, need.row.trouble, who, need.row.reason, least)
         task = self._line(need.task)
-        name = one_line(task.name, _NAME) if task is not None else ""
+        name = one_line(task.name) if task is not None else ""
         text = f"gone: {name}{', its claim lapsed' if need.row.has_lapsed else ''}"
         return self._entry(need, f"#{task.number}" if task is not None else "", text, who)
 
     def _failed(self, need: Need) -> Entry:
         task = need.row
         reason = self.context.state.why_failed(task)
-        brief = one_line(reason) if reason else ""
-        text = _with_reason(one_line(task.name, _NAME), reason)
-        return self._entry(need, f"#{task.number}", text, _who(task), brief)
+        whole, cut = (_with_reason(name, reason) for name in (one_line(task.name), one_line(task.name, _NAME)))
+        return self._entry(need, f"#{task.number}", whole, _who(task), cut, one_line(reason))
 
     def _group(self, need: Need) -> Entry:
         """Return `#3 #5 #9 +11  test_dst_gap: expected 02:30`."""
@@ -154,12 +153,21 @@ class NeedsEntries:
         reason = one_line(self.context.state.why_failed(need.row))
         return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, "")
 
+    def _proposed(self, need: Need) -> Entry:
+        """Return `4 new tasks? #10 Rewrite the session store in Rust, #11, #12, #13`."""
+        first, *others = [self._held(part) for part in need.parts if not part.is_rest]
+        kinds = {part.row.kind for part in need.parts if not part.is_rest}
+        what = f"{kinds.pop()}s" if len(kinds) == 1 else "proposals"
+        names = ", ".join((f"{first.number} {first.brief}", *(one.number for one in others[:_NUMBERS])))
+        more = need.count - 1 - len(others[:_NUMBERS])
+        text = f"{need.count:,} new {what}? {names}{f' +{more:,}' * bool(more)}"
+        return self._entry(need, "", text, "", f"{need.count:,} new {what}? {first.number} {first.brief}")
+
     def _failed_job(self, need: Need) -> Entry:
         job = need.row
         reason = job_lines.why_failed(self.context.db, job.uid)
-        text = _with_reason(one_line(job.name, _NAME), reason)
-        brief = one_line(reason) if reason else ""
-        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), text, "", brief)
+        whole, cut = (_with_reason(name, reason) for name in (one_line(job.name), one_line(job.name, _NAME)))
+        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), whole, "", cut, one_line(reason))
 
     def _late_job(self, need: Need) -> Entry:
         job = need.row

@@ -1,7 +1,4 @@
-"""What needs the human, has failed or is late, in rows above every pane and screen, which keep most of the lines.
-
-Above them stands what has changed.
-"""
+"""What needs the human, has failed or is late, in rows above every pane and screen, which keep most of the lines."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ from tui_tasks.tui.layout import WIDE, is_compact
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.widgets.agent_entries import WHO
-from tui_tasks.tui.widgets.counts_line import Counts
 from tui_tasks.tui.widgets.foot_line import Act
 from tui_tasks.tui.widgets.open_needs import (
     AGENTS,
@@ -31,6 +27,7 @@ from tui_tasks.tui.widgets.open_needs import (
     REVIEW,
     Need,
     Needs,
+    counted,
     grouped,
     is_new,
     late_number,
@@ -40,11 +37,14 @@ from tui_tasks.tui.widgets.open_needs import (
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.needs_entries import Entry, NeedsEntries
+    from tui_tasks.tui.widgets.needs_entries import Entry
 
-# The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
+# The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot. A
+# lower screen than `_TALL` has so few rows that several things share one.
 _SHARE: Final = 8
 _AROUND: Final = 6
+_TALL: Final = 30
+_FEW: Final = 2
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
 ROWS_AND_DETAIL: Final = 14
@@ -56,12 +56,11 @@ _AROUND_NUMBER: Final = 6
 _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
 _AGE: Final = 5
-# In cells, of several things in the last row: the least of each with its number, the least of its words that are cut,
-# the most that are read of them. What parts two, with the place of the mark of what is new.
-_LEAST_OF_ONE: Final = 16
-_SOME_WORDS: Final = 20
+# In cells: the least of each of several in a row, its mark with the blanks around it and at its end, and the most that
+# are read of their words.
+_AROUND_MARK: Final = 5
+_LEAST_OF_ONE: Final = 40
 _MOST_BESIDE: Final = 300
-_BETWEEN: Final = "   "
 
 
 class _Columns(msgspec.Struct, frozen=True):
@@ -82,43 +81,32 @@ class _Columns(msgspec.Struct, frozen=True):
 
 
 def rows_for_needs(size: Size, below: int) -> int:
-    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 4 of
-    24, 6 of 40. The last is left for those that have none.
+    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 2 of
+    24, 6 of 40.
     """
-    return 0 if is_compact(size) else max(0, min(1 - -size.height // _SHARE, size.height - _AROUND - below))
+    if is_compact(size):
+        return 0
+    most = 1 - -size.height // _SHARE if size.height >= _TALL else _FEW
+    return max(0, min(most, size.height - _AROUND - below))
 
 
 class NeedsText(TextDrawing):
-    """Draws a row for each thing that needs the human, as far as the rows suffice; the last has the others.
+    """Draws a row for each thing that needs the human, as far as the rows suffice; the last tells how many others there
+    are. In few rows several things stand side by side.
 
-    `rows` returns how many there are, `kinds` the kinds of entries. `changes` returns a row to put above them, or
-    nothing.
+    `rows` returns how many there are, `kinds` the kinds of entries.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        rows: Callable[[], int],
-        kinds: Callable[[], Collection[int]],
-        changes: Callable[[], Drawn],
-    ) -> None:
+    def __init__(self, context: Context, rows: Callable[[], int], kinds: Callable[[], Collection[int]]) -> None:
         super().__init__(context)
         self._rows = rows
         self._kinds = kinds
-        self._changes = changes
         self._needs = Needs(context, self.lasts)
-        self.acts: list[Act] = []
-        """For each line of the rows, what a click on it does."""
-        self.above: list[Drawn] = []
-        """The line above the rows, if there is one."""
+        self.acts: list[list[Act]] = []
+        """For each line, what a click does on each of the things in it, which are equally wide."""
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
-        changes = self._changes()
-        self.above = [changes] if changes else []
-        return [*self.above, *self._rows_of_needs(width)]
-
-    def _rows_of_needs(self, width: int) -> list[Drawn]:
         self.acts = []
         rows = self._rows()
         if not rows:
@@ -131,78 +119,69 @@ class NeedsText(TextDrawing):
         from tui_tasks.tui.widgets import needs_entries
 
         words = needs_entries.NeedsEntries(self.context, self.lasts)
-        has_all = len(needs) <= rows
-        chosen = needs if has_all else _chosen(needs, rows - 1, self._waiting())
+        if len(needs) <= rows:
+            return self._listed([words.entry(need) for need in needs], rows, width)
+        side = max(2, width // _LEAST_OF_ONE) if rows <= _FEW else 1
+        chosen = self._chosen(needs, rows * side if side > 1 else rows - 1)
+        keys = {need.key for need in chosen}
+        rest = [need for need in needs if need.key not in keys]
         shown = [words.entry(need) for need in chosen]
+        if side > 1:
+            return self._side_by_side(shown, rest, width, side)
+        more = f"+ {_counts(rest, needs)}"
+        lines = self._listed(shown, rows - 1, width)
+        self.acts.append([self._act(rest[0])])
+        return [*lines, [(f" {self._flag(rest)}", "$changed"), (safe_line(more, max(1, width - 3)), "$muted")]]
+
+    def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
+        new = [need for need in needs if is_new(self.context.state, need)]
+        newest = max(new, key=lambda need: need.at or 0).key if new else ""
+        return _chosen(needs, number, self._waiting(), newest)
+
+    def _listed(self, shown: Sequence[Entry], rows: int, width: int) -> list[Drawn]:
+        """Return one thing a row, and more of its words where there are rows for them."""
         number = max((2, *(cell_len(entry.number) for entry in shown if not entry.need.parts)))
         room = max(8, width - number - _AROUND_NUMBER - _AGE)
         columns = _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
         texts = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
-        keys = {need.key for need in chosen}
-        rest = [need for need in needs if need.key not in keys]
-        shared = self._shared([len(text) for text, _ in texts], rows - (not has_all))
+        shared = self._shared([len(text) for text, _ in texts], rows)
         drawn: list[Drawn] = []
         for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
             lines = self._row(entry, text, aside, most, columns.beside(entry.number))
             drawn += lines
-            self.acts += [self._act(entry.need)] * len(lines)
-        if rest:
-            beside, hidden = self._side_by_side(rest, words, width - 3, columns)
-            more = [(f" {self._flag(hidden)}", "$changed"), (f"+{_number(hidden, needs)}", "$muted")] if hidden else []
-            drawn.append([*beside, *more])
-            self.acts.append(self._act(rest[0]))
+            self.acts += [[self._act(entry.need)]] * len(lines)
         return drawn
 
-    def _side_by_side(
-        self, needs: Sequence[Need], words: NeedsEntries, width: int, columns: _Columns
-    ) -> tuple[list[Part], Sequence[Need]]:
-        """Return ` ✗ S4  smtp: 535 authentication failed  •◷ S3 due 19:50`, and those that it hides: as many as have
-        room for some words each, the first of each kind before others.
-        """
-        ascii_only = self.context.ascii_only
-        for count in range(min(len(needs), max(1, width // _LEAST_OF_ONE)), 0, -1):
-            shown = _chosen(needs, count, ())
-            keys = {need.key for need in shown}
-            hidden = [need for need in needs if need.key not in keys]
-            entries = [words.entry(need) for need in shown]
-            heads = [_head(entry, columns.number * (not at)) for at, entry in enumerate(entries)]
-            room = width - sum(map(cell_len, heads)) - len(_BETWEEN) * (count - 1)
-            room -= cell_len(f"  +{_number(hidden, needs)}") if hidden else 0
-            texts = fitted([[_first_line(way, ascii_only=ascii_only) for way in entry.ways] for entry in entries], room)
-            if sum(min(cell_len(text), _SOME_WORDS) for text in texts) <= room:
-                break
-        if hidden and (proposed := self._proposed(needs, words, width)):
-            return proposed, ()
-        parts: list[Part] = []
-        cells = _widths([cell_len(text) for text in texts], room)
-        for entry, head, text, most in zip(entries, heads, texts, cells, strict=True):
+    def _side_by_side(self, shown: Sequence[Entry], rest: Sequence[Need], width: int, side: int) -> list[Drawn]:
+        """Return so many things a row, in columns: mark, number or agent, words. Those of `rest` are counted."""
+        cells, ascii_only = width // side, self.context.ascii_only
+        heads = [entry.number or entry.aside for entry in shown]
+        columns = [
+            max((2, *(cell_len(head) for head in heads[at::side] if len(head) <= _AROUND_NUMBER))) for at in range(side)
+        ]
+        more = f"  +{_number(rest, [*(entry.need for entry in shown), *rest])}" if rest else ""
+        rows: list[list[Part]] = []
+        for at, (entry, head) in enumerate(zip(shown, heads, strict=True)):
+            if at % side == 0:
+                rows.append([])
+                self.acts.append([])
+            after = more if at == len(shown) - 1 else ""
+            head = safe_ends(head, cells // 2, ascii_only=ascii_only)
+            column = max(columns[at % side], cell_len(head)) + 2 if head else 0
+            room = cells - _AROUND_MARK - column - cell_len(after)
+            ways = [safe_line(way, _MOST_BESIDE, ascii_only=ascii_only) for way in entry.ways]
+            text = next((way for way in ways if cell_len(way) <= room), ways[-1])
             cut = safe_question if entry.is_question else safe_line
-            parts += [
-                (f"{_BETWEEN[1:] if parts else ' '}{self._flag([entry.need])}", "$changed"),
-                (entry.mark, entry.color),
-                (head.removeprefix(entry.mark), "$muted"),
-                (cut(text, most, ascii_only=ascii_only), ""),
+            text = cut(text, max(1, room), ascii_only=ascii_only)
+            rows[-1] += [
+                (f" {self._flag([entry.need])}", "$changed"),
+                (f"{entry.mark} ", entry.color),
+                (f"{head}{' ' * (column - cell_len(head))}", "$muted"),
+                (f"{text}{' ' * (room - cell_len(text))}", ""),
+                (f"{after} ", "$muted"),
             ]
-        return parts, hidden
-
-    def _proposed(self, needs: Sequence[Need], words: NeedsEntries, width: int) -> list[Part]:
-        """Return ` ◇ 4 new tasks?  #10 Rewrite the session store in Rust  •#11  •#12`: all that are proposed, the first
-        with its name; nothing where these are others, or too many.
-        """
-        if any(need.kind != HELD or need.is_rest or need.row.is_job for need in needs):
-            return []
-        first, *others = [words.entry(need) for need in needs]
-        parts: list[Part] = [
-            (f" {self._flag(needs[:1])}", "$changed"),
-            (first.mark, first.color),
-            (f" {len(needs)} new tasks?  {first.number} ", "$muted"),
-        ]
-        ends = [
-            part for one in others for part in ((f"  {self._flag([one.need])}", "$changed"), (one.number, "$muted"))
-        ]
-        room = width - sum(cell_len(text) for text, _ in (*parts, *ends))
-        name = safe_line(first.ways[-1], room, ascii_only=self.context.ascii_only) if room >= _SOME_WORDS else ""
-        return [*parts, (name, ""), *ends] if name else []
+            self.acts[-1].append(self._act(entry.need))
+        return [*rows]
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
@@ -231,7 +210,7 @@ class NeedsText(TextDrawing):
         what the entry is about.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
-        for text in (entry.text, *filter(None, [entry.brief])):
+        for text in entry.ways:
             for beside in dict.fromkeys((aside, "" if entry.number and not entry.has_agent else aside)):
                 lines = wrapped(text, columns.room_beside(beside), ascii_only=ascii_only)
                 if len(lines) == 1:
@@ -271,38 +250,10 @@ class NeedsText(TextDrawing):
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
 
 
-def _head(entry: Entry, column: int) -> str:
-    """Return the mark of one of several in a row, and its number or its agent: `✗ #3 `; with a `column` for the number
-    as the rows above have it.
-    """
-    beside = entry.number or entry.aside
-    return f"{entry.mark} {beside:<{column}}{' ' * (1 + bool(column))}" if beside else f"{entry.mark} "
-
-
-def fitted(ways: Sequence[Sequence[str]], room: int) -> list[str]:
-    """Return one text for each of several in a row: of its ways, the longest first, one with which all have room; the
-    last one gets shorter first. Where that is not enough, all are at their shortest.
-    """
-    chosen = [0] * len(ways)
-    while sum(cell_len(texts[at]) for texts, at in zip(ways, chosen, strict=True)) > room:
-        longer = [at for at, texts in enumerate(ways) if chosen[at] < len(texts) - 1]
-        if not longer:
-            break
-        chosen[longer[-1]] += 1
-    return [texts[at] for texts, at in zip(ways, chosen, strict=True)]
-
-
-def _first_line(text: str, *, ascii_only: bool) -> str:
-    return safe_line(text, _MOST_BESIDE, ascii_only=ascii_only)
-
-
-def _widths(wanted: Sequence[int], room: int) -> list[int]:
-    """Return how many cells each text gets: what it wants, or an equal share of what the shorter ones leave."""
-    widths = dict.fromkeys(range(len(wanted)), 0)
-    for done, at in enumerate(sorted(widths, key=wanted.__getitem__)):
-        widths[at] = min(wanted[at], max(0, room) // (len(wanted) - done))
-        room -= widths[at]
-    return list(widths.values())
+def _counts(rest: Sequence[Need], needs: Sequence[Need]) -> str:
+    """Return how many things of each word these are, as all `needs` are counted: `2 failed, 95+ late`."""
+    late = f"{'+' * late_number(needs).endswith('+')} late"
+    return ", ".join(counted(number, word).replace(" late", late) for word, number in tally(rest).items())
 
 
 def _number(rest: Sequence[Need], needs: Sequence[Need]) -> str:
@@ -311,9 +262,9 @@ def _number(rest: Sequence[Need], needs: Sequence[Need]) -> str:
     return f"{sum(counts.values()):,}{'+' * ('late' in counts and late_number(needs).endswith('+'))}"
 
 
-def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str]) -> list[Need]:
-    """Return so many: the questions that block an agent, up to half of them, the first of each kind, the first of each
-    agent, then the most urgent.
+def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest: str) -> list[Need]:
+    """Return so many in their order: the questions that block an agent, up to half of them, the `newest`, the first of
+    each kind, the first of each agent, then the most urgent.
     """
     kinds: dict[int, int] = {}
     agents: dict[tuple[int, str], int] = {}
@@ -325,7 +276,13 @@ def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str]) -> lis
         : (number + 1) // 2
     ]
     order = sorted(
-        range(len(needs)), key=lambda at: (at not in blocking, kinds[needs[at].kind] != at, not is_first[at])
+        range(len(needs)),
+        key=lambda at: (
+            at not in blocking,
+            needs[at].key != newest,
+            kinds[needs[at].kind] != at,
+            not is_first[at],
+        ),
     )
     return [needs[at] for at in sorted(order[:number])]
 
@@ -343,28 +300,23 @@ class NeedsLines(HeldLines):
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,
-        has_changes: bool = True,
         on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
         """`below`: the rows that are kept for what stands below. `most` returns how many rows there are at most.
-        `has_changes`: whether what has changed stands here. `on_moved`: see `HeldLines`.
+        `on_moved`: see `HeldLines`.
         """
 
         def rows() -> int:
             found = rows_for_needs(self.app.size, below)
             return min(found, most()) if most is not None else found
 
-        def changes() -> Drawn:
-            return counts.changes_row(self.app.size) if has_changes else ()
-
         self._most_rows = rows
-        self._needs = NeedsText(context, rows, kinds, changes)
-        counts = Counts(context, self._needs.lasts)
+        self._needs = NeedsText(context, rows, kinds)
         super().__init__(context, self._needs, id=id, on_moved=on_moved)
 
     def most(self) -> int:
-        """Return how many rows there are at most, with what has changed."""
-        return self._most_rows() + len(self._needs.above)
+        """Return how many rows there are at most."""
+        return self._most_rows()
 
     @property
     def has_needs(self) -> bool:
@@ -373,6 +325,6 @@ class NeedsLines(HeldLines):
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
-        row = event.y - len(self._needs.above)
-        if 0 <= row < len(self._needs.acts):
-            self._needs.acts[row]()
+        acts = self._needs.acts[event.y] if event.y < len(self._needs.acts) else []
+        if acts:
+            acts[min(event.x * len(acts) // max(1, self.size.width), len(acts) - 1)]()

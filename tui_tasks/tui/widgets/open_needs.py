@@ -55,7 +55,7 @@ class Need(msgspec.Struct, frozen=True):
         row: what the state has of it: an `Ask`, `HeldTask`, `Work`, `AgentEntry`, `LeftTask`, `TaskLine`, `FailingJob`
             or `NextJob`.
         count: how many things it stands for.
-        parts: the failed tasks that it stands for, which have one reason.
+        parts: those that it stands for: failed tasks with one reason, or all that is proposed.
         rank: its urgency within the kind; low is urgent.
     """
 
@@ -232,19 +232,22 @@ _GONE: Final = TROUBLE.index("gone")
 
 
 def grouped(needs: Iterable[Need], reason: Callable[[Need], str]) -> list[Need]:
-    """Return the same with one for all failed tasks that have the same reason, in the place of the first."""
+    """Return the same with one for all failed tasks that have the same reason, and one for all that is proposed, in the
+    place of the first.
+    """
     found: list[Need] = []
-    places: dict[str, int] = {}
+    places: dict[str | int, int] = {}
     for need in needs:
-        why = reason(need) if need.kind == FAILED and need.row is not None else ""
-        if why not in places:
-            if why:
-                places[why] = len(found)
+        of: str | int = reason(need) if need.kind == FAILED and need.row is not None else ""
+        of = HELD if need.kind == HELD else of
+        if of not in places:
+            if of:
+                places[of] = len(found)
             found.append(need)
             continue
-        first = found[places[why]]
+        first = found[places[of]]
         parts = (*(first.parts or (first,)), need)
-        found[places[why]] = msgspec.structs.replace(first, parts=parts, count=len(parts))
+        found[places[of]] = msgspec.structs.replace(first, parts=parts, count=sum(part.count for part in parts))
     return found
 
 
@@ -287,10 +290,9 @@ def is_new(state: AppState, need: Need) -> bool:
     return need.kind not in (LATE_JOBS, LATE) and state.seen.is_new(need.at, task)
 
 
-def counted(number: int, word: str, *, is_wide: bool = True) -> str:
-    """Return `2 failed`, `1 question`; for a screen that is not wide `1 ask`, `2 asks`."""
-    word = "ask" if word == "question" and not is_wide else word
-    return f"{number:,} {word}{'s' * (number != 1 and word in ('question', 'ask'))}"
+def counted(number: int, word: str) -> str:
+    """Return `2 failed`, `1 question`."""
+    return f"{number:,} {word}{'s' * (number != 1 and word == 'question')}"
 
 
 def visit(context: Context, need: Need) -> None:

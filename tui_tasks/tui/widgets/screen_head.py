@@ -22,7 +22,7 @@ from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
-from tui_tasks.tui.widgets.open_needs import ALL, Needs
+from tui_tasks.tui.widgets.open_needs import ALL, Needs, is_new
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -72,7 +72,7 @@ class TopLine(FrameLine):
         self._on_part = on_part
 
     def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for.
+        """`auth.db  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for.
 
         In the past, its moment.
         """
@@ -88,36 +88,33 @@ class TopLine(FrameLine):
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
         fitting = (parts for parts in map(_trimmed, self._ways(room)) if _size(parts) <= room)
-        return [*next(fitting, self._place(has_file=False)), (" ", "")]
+        return [*next(fitting, _trimmed(self._place(has_file=False))), (" ", "")]
 
     def _ways(self, room: int) -> Iterator[list[Part]]:
         """Yield the whole right side, the longest first: the file gives way first, then the job's name for its number,
-        the end of the task's name, and last the job.
+        the end of the task's name, the job, and last the task's name.
         """
-        place, (named, numbered, timed) = self._place(has_file=False), self._next_job()
+        place, (named, numbered) = self._place(has_file=False), self._next_job()
         long, short = self._next_task(room)
         yield [*self._place(has_file=True), *long[0], *named]
         yield [*place, *long[0], *named]
-        yield from ([*place, *task, *numbered] for task in long)
-        yield from ([*place, *task, *timed] for task in (long[-1], *short))
+        yield from ([*place, *task, *numbered] for task in (*long, *short[:-1]))
         yield from ([*place, *task] for task in (*long, *short))
-        yield [*place, *timed]
+        yield [*place, *numbered]
 
     def _place(self, *, has_file: bool) -> list[Part]:
         """Return the project, the file and the mode."""
         context = self.context
         parts: list[Part] = []
         if title := context.state.projects.title:
-            parts.append((f"{title}  ", "bold"))
+            parts.append((f"  {title}", "bold"))
         if has_file:
-            parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
+            parts.append((f"  {safe_line(context.link.name, 24)}", "$muted"))
         if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
             since = f" {duration(int(behind * SECOND), 1)}" if MINUTE <= behind * SECOND < float("inf") else ""
-            parts.append((f"server away{since}", "$state-overdue"))
+            parts.append((f"  server away{since}", "$state-overdue"))
         elif context.link.read_only:
-            parts.append(("read only", "$state-overdue"))
-        elif has_file:
-            parts.append(("live", "$muted"))
+            parts.append(("  read only", "$state-overdue"))
         return parts
 
     def _next_task(self, room: int) -> tuple[list[list[Part]], list[list[Part]]]:
@@ -158,21 +155,20 @@ class TopLine(FrameLine):
             yield [(f"  next, {why}: ", "$muted"), (f"#{task.number} {name}", "")]
         yield [("  next ", "$muted"), (f"#{task.number}", ""), (f" {why}", "$muted")]
 
-    def _next_job(self) -> tuple[list[Part], list[Part], list[Part]]:
-        """Return the next job that is due: `◷ Server status in 14m`, `◷ S1 in 14m` and `◷ 14m`."""
+    def _next_job(self) -> tuple[list[Part], list[Part]]:
+        """Return the next job that is due: `◷ Server status in 14m` and `◷ S1 in 14m`."""
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         job = next((job for job in self.context.state.next_jobs if not is_late(job.when, now)), None)
         if job is None:
-            return [], [], []
+            return [], []
         self.lasts(age_lasts(job.when, now))
         when, mark = due(job.when, now), sign("scheduled", ascii_only=ascii_only)
         texts = (
             f"{_cut(job.name, _JOB, ascii_only=ascii_only)} {when}",
             f"S{job.number} {when}",
-            when.removeprefix("in "),
         )
-        named, numbered, timed = ([(f"  {mark} {text}", "$muted")] for text in texts)
-        return named, numbered, timed
+        named, numbered = ([(f"  {mark} {text}", "$muted")] for text in texts)
+        return named, numbered
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
@@ -251,11 +247,12 @@ def end_of_rows(context: Context, width: int, has_rows: Callable[[], bool] | Non
 
 def changed_parts(context: Context) -> list[Part]:
     """Return `• 4 changed, 1 deleted` for a small screen; nothing where nothing has."""
-    if not context.state.seen.has_changes:
+    needs = Needs(context).all()
+    if not context.state.seen.has_changes and not any(is_new(context.state, need) for need in needs):
         return []
     from tui_tasks.tui.widgets.changes_text import changed_words
 
-    words = changed_words(context, is_long=False)
+    words = changed_words(context, needs)
     return [(f"{sign('changed', ascii_only=context.ascii_only)} {words}", "$changed")]
 
 
@@ -285,9 +282,7 @@ class ScreenHead:
         self._in_short = Counts(context, self.title.lasts)
         self._agents = AgentLines(context, id=f"{id}-agents")
         self._counts = counts_line(context, id=f"{id}-now", own=counts)
-        self._needs = NeedsLines(
-            context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=counts is None
-        )
+        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below, most=most)
         self._rule = ChangesRule(
             context, id=f"{id}-rule", has_changes=counts is None, has_rows=lambda: self._needs.has_needs
         )
