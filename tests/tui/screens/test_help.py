@@ -15,6 +15,8 @@ from tests.tui.driving import SIZES, opened, order, settle, shown, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
+from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.log import log_text
 from tui_tasks.tui.painting.styles import STATES
 from tui_tasks.tui.screens.palette import legend
@@ -210,3 +212,8 @@ async def test_in_the_list_a_key_of_cards_is_said_to_be_of_the_board(app):
         await settle(pilot)
         rows = [line for line in shown(app).splitlines() if "Move the card" in line]
         assert len(rows) == 2 and all("Only in the board." in row for row in rows)
+
+
+def test_at_80_columns_the_help_cuts_the_title_of_no_action():
+    # What is left beside the widest keys, the cursor and the gaps.
+    assert [action.id for action in ACTIONS.values() if cell_len(action.title) > 80 - 14 - 7] == []

@@ -208,8 +208,11 @@ class RunView(Overlay):
             return ""
         words = [part for part in (current.reason, current.result) if part]
         if run.state == "running" and not run.dedicated:
-            until = f" until {self.context.clock.time_of(run.deadline)}" if run.deadline is not None else ""
-            words.append(f"The agent was asked; it has not answered yet{until}.")
+            end = run.deadline
+            left = (
+                f"has until {self.context.clock.time_of(end)} to answer" if end is not None else "has not answered yet"
+            )
+            words.append(f"The agent was asked. It {left}.")
         elif run.decision != "ran":
             words.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
         elif not words:

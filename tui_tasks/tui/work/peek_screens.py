@@ -382,4 +382,5 @@ def _diff_line(line: str, width: int) -> Drawn:
     if line.startswith("@@"):
         return [(f"     {safe_line(line, width - 6)}", "$secondary")]
     text = safe_line(line.expandtabs(4)[1:], width - 8)
-    return [("     ", ""), (f"{line[:1] or ' '} ", f"{style} {ground}".strip()), (text, ground)]
+    filling = " " * (width - 7 - cell_len(text)) if ground else ""
+    return [("     ", ""), (f"{line[:1] or ' '} ", f"{style} {ground}".strip()), (text + filling, ground)]
