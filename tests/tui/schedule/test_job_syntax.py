@@ -39,6 +39,31 @@ def test_common_words_are_taken_for_what_they_mean():
     assert cron("9:00 weekends") == "0 9 * * sat,sun"
 
 
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("every day at 9", "0 9 * * *"),
+        ("each day 21:30", "30 21 * * *"),
+        ("9am every day", "0 9 * * *"),
+        ("at 9 every weekday", "0 9 * * mon-fri"),
+        ("weekdays at 6 pm", "0 18 * * mon-fri"),
+        ("every monday at 9:15", "15 9 * * mon"),
+        ("mondays at 9", "0 9 * * mon"),
+        ("every mon, wed 8:00", "0 8 * * mon,wed"),
+        ("9:00 tuesday-thursday", "0 9 * * tue-thu"),
+        ("daily noon", "0 12 * * *"),
+    ],
+)
+def test_days_that_repeat_and_a_time_of_day_are_taken_in_either_order(text: str, fields: str):
+    assert cron(text) == fields
+
+
+@pytest.mark.parametrize("text", ["every foo at 9", "every day", "mon-foo 9:00", "every day at 25"])
+def test_words_that_name_no_days_or_no_time_are_refused_with_what_is_taken(text: str):
+    with pytest.raises(ScheduleError, match=r"no times '.*: give five fields of a cron, .* or every day at 9"):
+        read_times(text, ZONE, NOW)
+
+
 def test_the_nicknames_of_crontab_are_taken():
     assert cron("@daily") == "0 0 * * *"
     assert cron("@Hourly") == "0 * * * *"

@@ -1,8 +1,8 @@
 """Parses and formats the times and settings of a job as the human types them. Pure; instants are microseconds, UTC.
 
 One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. It also takes common
-words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and dates in English such as
-`next friday 9:00`. The channel takes none of these words.
+words: `every 15m`, `@daily`, `9:00 mon-fri`, `every day at 9`, `noon`, `tomorrow 18:25`, `in 2h`, and dates in English
+such as `next friday 9:00`. The channel takes none of these words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from tui_tasks.text.times import SECOND, YEAR, count
 PREVIEWED: Final = 5
 SETTINGS: Final = tuple(field.name for field in msgspec.structs.fields(Settings))
 _EVERY: Final = re.compile(r"every\s+(\d{1,2})?\s*(m|min|minutes?|h|hours?)")
-_DAILY: Final = re.compile(r"(?:daily\s+)?(\d{1,2}):(\d{2})(?:\s+(daily|weekdays|weekends|[a-z]{3}(?:[-,][a-z]{3})*))?")
+_DAILY: Final = re.compile(r"(\d{1,2}):(\d{2})")
+_DAYS: Final = re.compile(r"(?:on\s+)?(?:(every|each)\s+)?([a-z]+(?:\s?[-,]\s?[a-z]+)*)")
 _IN: Final = re.compile(r"in\s+(\d{1,4}|an?)\s*(m|min|minutes?|h|hours?|d|days?|w|weeks?)")
 _DAY: Final = re.compile(r"(today|tomorrow)\s+(\d{1,2}):(\d{2})")
 _NICKNAMES: Final = {
@@ -42,7 +43,8 @@ _NICKNAMES: Final = {
 }
 _CLOCK_WORDS: Final = {"noon": "12:00", "midnight": "0:00"}
 _CRON_FIELD: Final = re.compile(r"[\d*/,-]+")
-_DAYS: Final = {"daily": "*", "weekdays": "mon-fri", "weekends": "sat,sun", None: "*"}
+_SETS_OF_DAYS: Final = {"day": "*", "weekday": "mon-fri", "weekend": "sat,sun"}
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -90,13 +92,42 @@ def _cron(words: str) -> Cron | None:
         number, unit = int(match[1] or 1), match[2][0]
         step = "*" if number == 1 else f"*/{number}"
         return Cron(step, "*", "*", "*", "*") if unit == "m" else Cron("0", step, "*", "*", "*")
-    if match := _DAILY.fullmatch(_with_clock_times(lower)):
-        return Cron(str(int(match[2])), str(int(match[1])), "*", "*", _DAYS.get(match[3], match[3]))
+    if cron := _on_days(_with_clock_times(lower)):
+        return cron
     fields = words.split()
     # The date "24 december at 9 am" has five words too, but a cron's minutes and hours have no letters.
     if len(fields) == len(FIELDS) and all(_CRON_FIELD.fullmatch(field) for field in fields[:2]):
         return Cron(*fields)
     return None
+
+
+def _on_days(words: str) -> Cron | None:
+    """Return the cron of a time of day and the days that have it, in either order; None if they are no such words."""
+    if match := _DAILY.fullmatch(words):
+        return Cron(str(int(match[2])), str(int(match[1])), "*", "*", "*")
+    for text in (words, _time_last(words)):
+        named, at = _parted(text)
+        if at is not None and (match := _DAYS.fullmatch(named)) and (days := _days(match[2], is_every=bool(match[1]))):
+            return Cron(str(at.minute), str(at.hour), "*", "*", days)
+    return None
+
+
+def _days(words: str, *, is_every: bool) -> str | None:
+    """Return the last field of a cron for days; None: there is none, or a single one, which is the next date of it."""
+    if words == "daily":
+        return "*"
+    if (days := _SETS_OF_DAYS.get(words if is_every else words.removesuffix("s"))) and (
+        is_every or words.endswith("s")
+    ):
+        return days
+    names = re.split(r"\s?([-,])\s?", words)
+    is_single = len(names) == 1 and not is_every and not (words.endswith("s") and words[:-1] in _WEEKDAYS)
+    for at in range(0, len(names), 2):
+        name = names[at].removesuffix("s") if names[at][:-1] in _WEEKDAYS else names[at]
+        if name not in _WEEKDAYS and name not in (day[:3] for day in _WEEKDAYS):
+            return None
+        names[at] = name[:3]
+    return None if is_single else "".join(names)
 
 
 def _with_clock_times(words: str) -> str:
@@ -123,8 +154,8 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
     date_ = read_date(lower, here.replace(tzinfo=None))
     if date_ is None:
         raise ScheduleError(
-            "five fields of a cron, dates such as 2026-03-01 09:00 or next friday 9:00, or 9:00 mon-fri; "
-            f"not {text[:40]!r}"
+            f"no times {text[:40]!r}: give five fields of a cron, dates such as 2026-03-01 09:00 or next friday 9:00, "
+            "9:00 mon-fri, or every day at 9"
         )
     return date_.isoformat(timespec="minutes")
 
