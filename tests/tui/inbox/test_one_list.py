@@ -234,8 +234,11 @@ def leave_only(plan: Plan, what: str) -> None:
         by_agent(plan, "claude-2", EditTask(plan[8], {"due": "2026-11-01"}))
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-@pytest.mark.parametrize("what", NEEDS)
+# On the wide screen, one for each place that Enter leads to.
+ROWS = [*((what, (80, 24)) for what in NEEDS), ("failed", (120, 40)), ("job", (120, 40)), ("stuck", (120, 40))]
+
+
+@pytest.mark.parametrize(("what", "size"), ROWS)
 async def test_enter_shows_a_row_in_full_and_esc_leads_back_to_it_from_every_pane(plan, make_app, what, size):
     leave_only(plan, what)
     by_agent(plan, "claude-2", EditTask(plan[1], {"status": "failed"}), now=NOW - MINUTE)
