@@ -15,6 +15,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.job_lines import RunLine
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import run_output
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
@@ -136,7 +137,7 @@ class RunView(Overlay):
         return [(f" {safe_line(self._title, width - 2)}", "bold"), (when, "$muted")]
 
     def _run_parts(self, width: int) -> Sequence[Part]:
-        """Return the run whose output is shown, what its agent has spent, and its error."""
+        """Return the run whose output is shown, what its agent has spent, and its error; marked where keys go there."""
         run = self.run
         if run is None:
             return ()
@@ -146,7 +147,9 @@ class RunView(Overlay):
         used = job_text.used(run) if width >= NARROW else ""
         used = f" · {used}" if used else ""
         why = f" · {safe_line(run.why, max(1, width - 24 - len(used)))}" if run.why else ""
-        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, "")]
+        here, style = (sign("cursor"), "$key ") if self.has_class("-output") else (" ", "")
+        title = (f"{shown.word} {at}", f"{style}bold")
+        return [(here, "$key"), (f"{mark} ", shown.color), title, (used, "$muted"), (why, "")]
 
     def _length_parts(self, width: int) -> Sequence[Part]:
         """Return the length of the output, and whether its end is followed."""
