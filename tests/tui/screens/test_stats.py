@@ -262,7 +262,7 @@ async def test_all_that_is_counted_as_failed_above_has_a_figure_and_what_is_put_
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "5, 1 failed put away, ◷ 1 late" in shown(app))
+        await until(pilot, lambda: "5, 1 failed put away, ! 1 late" in shown(app))
         assert "✗ 1 failed" in counts_line(app)
         assert re.search(r"agents +✗ 1 failed", shown(app))
         assert re.search(r"failed tasks +1 of \d+ finished \(\d+%\), 1 put away", shown(app))
