@@ -1,4 +1,4 @@
-"""The commands of the program: the help, the shared options, the module and the examples of each.
+"""The commands of the program: help, options, module and examples of each; what a person alone may run or must confirm.
 
 A command's module is imported only to declare its arguments and to run it. It has `declare(name, parser)`, and
 `run(name, options)`, which returns the exit status. The classes here are plain: making a `NamedTuple` takes longer than
