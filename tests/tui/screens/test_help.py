@@ -39,7 +39,7 @@ async def test_the_help_finds_by_what_a_person_would_call_it(app):
         ("tag", "Edit the task here, or fields of all that are marked"),
         ("sort", "Sort: own order, urgency, due date, age or agent"),
         ("merge", "Inbox: all that needs you"),
-        ("legend", "pending, waiting"),
+        ("legend", "a message in the log"),
         ("remove", "Delete the task; asks about marked ones and an agent's work"),
         ("claude", "Agents: what each does, and what it waits for"),
         ("yank", "Copy the task's id or its Markdown"),
