@@ -15,6 +15,7 @@ import pytest
 
 import tui_tasks
 from tests.conftest import Clock
+from tests.started import Started
 from tests.work.conftest import git
 from tui_tasks.core.errors import Forbidden, Refusal
 from tui_tasks.core.operations.sessions import Process
@@ -115,7 +116,7 @@ def test_a_plain_call_below_the_program_of_a_started_agent_speaks_as_that_agent_
     starter.start(task, ROBOT)
     started = StartWork(task, "robot", str(repo), str(repo), is_race=True, is_shared=True)
     (other,) = store.commit(started, actor="human", now=clock())
-    with subprocess.Popen(["sleep", "600"]) as sleeper:
+    with Started(["sleep", "600"]) as sleeper:
         store.commit(RunWork(other.uid, Process(*processes.identity(sleeper.pid))), actor="system", now=clock())
         subprocess.run(["sh", "-c", f"{call}outside"], cwd=repo, env=variables, check=True, capture_output=True)
         sleeper.kill()

@@ -209,6 +209,9 @@ async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_do
         assert "Which one?" in " ".join(shown(app).split())
         last = lines(app)[-2].split("│")[1]
         assert last.split() == ['"running', "tests", '14/22"'], "the card at work is whole"
+        assert "GA property" in shown(app)
+        await pilot.resize_terminal(80, 22)
+        await settle(pilot)
         assert "Approve: delete the … │" in shown(app), "one without room for all that it says shows that it is cut"
 
 
