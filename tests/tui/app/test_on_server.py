@@ -54,7 +54,7 @@ async def test_a_screen_that_only_reads_follows_other_machines(screen, opened_on
 async def test_the_top_line_names_the_database_of_the_server(screen, server_url, database):
     app = screen("here", server_url)
     async with opened(app):
-        assert f"{database}  " in lines(app)[0]
+        assert f"{database}  live" in lines(app)[0]
 
 
 async def test_a_server_that_is_away_is_marked_and_the_typed_text_stays(screen, machine, own_cluster):

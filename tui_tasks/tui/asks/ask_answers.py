@@ -280,7 +280,7 @@ class AskAnswers(Controller):
         self._inbox.forget(ask)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)
         key_of, more = self._context.keymap.key_of, "No more questions."
-        others = open_needs.counted(left, "question")
+        others = f"{left:,}" if self._inbox.small else open_needs.counted(left, "question")
         if self._inbox.go_on(ask):
             more = f"{key_of('ask_before')} shows it, {others} left."
         elif left:

@@ -72,7 +72,7 @@ class TopLine(FrameLine):
         self._on_part = on_part
 
     def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for.
+        """`auth.db  live  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for.
 
         In the past, its moment.
         """
@@ -115,6 +115,8 @@ class TopLine(FrameLine):
             parts.append((f"  server away{since}", "$state-overdue"))
         elif context.link.read_only:
             parts.append(("  read only", "$state-overdue"))
+        elif has_file:
+            parts.append(("  live", "$muted"))
         return parts
 
     def _next_task(self, room: int) -> tuple[list[list[Part]], list[list[Part]]]:
