@@ -6,8 +6,10 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -229,23 +231,68 @@ def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter
     assert not Path("/proc", (worktree(store) / "pid").read_text().strip()).exists()
 
 
-def test_a_program_runs_only_once_its_process_is_recorded_so_that_its_first_hook_is_its_agents(tmp_path, monkeypatch):
-    pids: list[int] = []
-    programs: list[Path] = []
-
-    def commit(launch: LaunchFile, write: object) -> None:
-        if not programs:
-            programs.append(Path(f"/proc/{pids[0]}/exe").readlink())
-
-    monkeypatch.setattr(launcher.processes, "identity", pids.append)
+def status_of_launch(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, commit: Callable[[LaunchFile, object], bool]
+) -> int:
+    """Run the launcher in this process, on a program that does nothing; `commit` stands for its writes."""
     monkeypatch.setattr(launcher, "_commit", commit)
     monkeypatch.setattr(launcher.processes, "adopt_orphans", lambda: None)
     monkeypatch.setattr(launcher.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(launcher, "_wait", lambda pid: os.waitpid(pid, 0)[1])
     monkeypatch.setattr(launcher, "_end_rest", lambda pid: None)
-    LaunchFile("", "", ("/bin/true",), str(tmp_path), {}).write(tmp_path / "launch")
-    assert launcher.main(tmp_path / "launch") == 0
+    LaunchFile("", "", ("/bin/true",), str(folder), {}).write(folder / "launch")
+    return launcher.main(folder / "launch")
+
+
+def test_a_program_runs_only_once_its_process_is_recorded_so_that_its_first_hook_is_its_agents(tmp_path, monkeypatch):
+    pids: list[int] = []
+    programs: list[Path] = []
+
+    def commit(launch: LaunchFile, write: object) -> bool:
+        if not programs:
+            programs.append(Path(f"/proc/{pids[0]}/exe").readlink())
+        return True
+
+    monkeypatch.setattr(launcher.processes, "identity", pids.append)
+    assert status_of_launch(tmp_path, monkeypatch, commit) == 0
     assert programs == [Path("/proc/self/exe").readlink()]
+
+
+def test_a_program_does_not_run_whose_work_was_discarded_before_its_process_was_recorded(
+    store, clock, repo, configure, starter, task, monkeypatch
+):
+    configure(f"touch {repo}/ran")
+    monkeypatch.setattr(starting, "_start_headless", lambda *launch: None)
+    work = starter.start(task, Request(program="robot", here=True)).work
+    store.commit(DiscardWork(work.uid, work.base_commit), actor="human", now=clock())
+    (file,) = (Path(store.path).parent / "work").glob("*.launch")
+    argv = [sys.executable, "-P", "-m", "tui_tasks.work.launcher", str(file)]
+    assert subprocess.run(argv, capture_output=True, check=False).returncode == 127
+    assert not (repo / "ran").exists()
+
+
+def test_a_program_that_is_killed_while_it_waits_has_ended_by_that_signal(tmp_path, monkeypatch, capsys):
+    pids: list[int] = []
+
+    def commit(launch: LaunchFile, write: object) -> bool:
+        if len(pids) == 1:
+            os.kill(pids[0], signal.SIGKILL)
+            os.waitid(os.P_PID, pids[0], os.WEXITED | os.WNOWAIT)
+            pids.append(0)
+        return True
+
+    monkeypatch.setattr(launcher.processes, "identity", pids.append)
+    assert status_of_launch(tmp_path, monkeypatch, commit) == signal.SIGKILL
+
+
+def test_an_agent_starts_with_variables_and_from_a_folder_of_the_human_that_are_not_utf_8(
+    store, clock, repo, configure, starter, task
+):
+    configure(f'printf %s "$ODD" > {repo}/odd')
+    odd = os.fsdecode(b"x\xffy")
+    (repo / odd).mkdir()
+    Starter(store, repo / odd, clock, environ={**os.environ, "ODD": odd}).start(task, ROBOT)
+    assert (repo / "odd").read_bytes() == b"x\xffy"
 
 
 @pytest.mark.parametrize("content", ["#!/nowhere/sh\n", "no program"])

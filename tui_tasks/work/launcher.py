@@ -7,6 +7,7 @@ takes no long command, and its server would show every agent the variables of th
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -52,8 +53,9 @@ class LaunchFile(msgspec.Struct, frozen=True):
             OSError: it cannot be written.
         """
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(self))
+        with os.fdopen(handle, "w") as file:
+            # Variables may be no UTF-8, which msgspec refuses.
+            json.dump(msgspec.to_builtins(self), file)
 
 
 def read(path: Path) -> LaunchFile:
@@ -61,11 +63,11 @@ def read(path: Path) -> LaunchFile:
 
     Raises:
         OSError: it cannot be read.
-        msgspec.DecodeError: it is no launch file.
+        ValueError: it is no launch file.
     """
     content = path.read_bytes()
     path.unlink()
-    return msgspec.json.decode(content, type=LaunchFile)
+    return msgspec.convert(json.loads(content), LaunchFile)
 
 
 def main(path: Path) -> int:
@@ -79,7 +81,10 @@ def main(path: Path) -> int:
     program = _WaitingProgram(launch)
     # It runs only once it is recorded: its first hook would else be of an agent that nobody started.
     identity = processes.identity(program.pid)
-    _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
+    if not _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt)):
+        return (
+            127  # its work was discarded meanwhile, or the start is taken back later, with all that it would have made
+        )
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
     if refusal := program.run():
@@ -125,7 +130,8 @@ class _WaitingProgram:
 
     def run(self) -> str:
         """Let it become the program; return why it could not, or an empty text."""
-        os.write(self._start, b"\n")
+        with contextlib.suppress(BrokenPipeError):  # it was ended while it waited
+            os.write(self._start, b"\n")
         os.close(self._start)
         with os.fdopen(self._fails_at, "rb") as failure:
             return failure.read().decode(errors="replace")
@@ -182,8 +188,10 @@ def _end_rest(pid: int) -> None:
     processes.kill_descendants()
 
 
-def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> None:
-    """Write to the database, which another process may hold for a while; what cannot be written is found later."""
+def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> bool:
+    """Write to the database, which another process may hold for a while; return whether it was written. What is not is
+    found later.
+    """
     # Imported only now, so that the process that becomes the program is small.
     from tui_tasks import clock
     from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal
@@ -198,9 +206,10 @@ def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> None:
             time.sleep(_WAIT_SECONDS)
         except (DatabaseRefused, Refusal) as error:
             sys.stderr.write(f"tui-tasks: {error}\n")
-            return
+            return False
         else:
-            return
+            return True
+    return False
 
 
 def _run(store: Any, work: Any, now: int, identity: processes.ProcessIdentity, prompt: str) -> None:

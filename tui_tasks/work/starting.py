@@ -309,8 +309,11 @@ class Starter:
 
 
 def _below(place: Path, folder: Path, root: Path) -> Path:
-    """Return the folder of a place of work that a folder is of the checkout: the same one below it."""
-    return place / os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+    """Return the folder of a place of work that a folder is of the checkout: the same one below it, or the place itself
+    where a name is not UTF-8, as no session can have it.
+    """
+    below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+    return place / below if os.fsencode(below) == below.encode(errors="replace") else place
 
 
 def _start_folder(db: Database, work: Work) -> str:
