@@ -37,9 +37,9 @@ def test_a_terminal_stays_with_its_last_lines_when_its_program_has_ended(tmux: T
     tmux.start("work-1-abc", ["sh", "-c", f'pwd; echo "<$SECRET>"; echo done > {fifo}'], tmp_path)
     # tmux may not read what a program has written just before its end.
     until(lambda: "<" in "".join(tmux.lines("work-1-abc", 100)), "tmux to read what the program has written")
+    assert tmux.runs("work-1-abc")
     fifo.read_text()
-    is_dead = tmux._argv("list-panes", "-t", "=work-1-abc", "-F", "#{pane_dead}")
-    until(lambda: subprocess.run(is_dead, capture_output=True, text=True).stdout == "1\n", "the program to end")
+    until(lambda: not tmux.runs("work-1-abc"), "the program to end")
     assert tmux.lines("work-1-abc", 100) == [str(tmp_path), "<>"]
     assert tmux.has("work-1-abc")
     assert tmux.names() == ["work-1-abc"]

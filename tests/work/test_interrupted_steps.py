@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import SECOND
 from tests.work.conftest import git
 from tests.work.test_starting import COMMITS, ROBOT, nothing_is_left, worktree
 from tui_tasks.core.operations.work import DiscardWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.work import interrupted_steps
+from tui_tasks.work.agent_terminals import Terminals
 
 
 def begun(store, clock, repo, task) -> StartWork:
@@ -29,6 +32,20 @@ def test_a_start_that_was_interrupted_is_taken_back(store, clock, repo, task):
     ]
     assert work_queries.find(store.db, work.uid).message == "its start was interrupted"
     nothing_is_left(store, repo, task)
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_start_whose_terminal_has_lost_its_launcher_is_taken_back_and_another_is_not(
+    runs, store, clock, repo, task, monkeypatch
+):
+    commit = git(repo, "rev-parse", "HEAD")
+    operation = StartWork(
+        task, "robot", str(repo), str(repo), makes_worktree=False, base_commit=commit, has_terminal=True
+    )
+    store.commit(operation, actor="human", now=clock())
+    monkeypatch.setattr(Terminals, "runs", lambda terminals, name: runs)
+    done = interrupted_steps.recover(store, clock.forward(interrupted_steps.START_SECONDS))
+    assert done == ([] if runs else ["undid the start of robot-1"])
 
 
 def test_a_branch_with_commits_of_its_own_outlives_the_taking_back(store, clock, repo, task):

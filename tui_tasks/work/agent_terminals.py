@@ -138,6 +138,13 @@ class Terminals:
         """Return whether there is a terminal of that name."""
         return self.socket.exists() and self._run("has-session", "-t", f"={name}").returncode == 0
 
+    def runs(self, name: str) -> bool:
+        """Return whether there is a terminal of that name in which something runs."""
+        if not self.socket.exists():
+            return False
+        done = self._run("list-panes", "-t", f"={name}", "-F", "#{pane_dead}")
+        return done.returncode == 0 and "0" in done.stdout.split()
+
     def names(self) -> list[str]:
         """Return the names of all terminals."""
         if not self.socket.exists():

@@ -38,7 +38,7 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
     """
     done = []
     for work in work_queries.live_here(store.db):
-        if work.state != "starting" or now - work.started_at < grace * SECOND or _is_launched(store, work):
+        if work.state != "starting" or now - work.started_at < grace * SECOND or _is_launching(store, work):
             continue
         place = _place(work)
         if place.is_new:
@@ -57,8 +57,8 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
     return done
 
 
-def _is_launched(store: Store, work: Work) -> bool:
-    return work.terminal is not None and Terminals(store.path).has(work.terminal)
+def _is_launching(store: Store, work: Work) -> bool:
+    return work.terminal is not None and Terminals(store.path).runs(work.terminal)
 
 
 def _place(work: Work) -> Place:
