@@ -141,6 +141,14 @@ async def test_a_saved_view_is_renamed_and_deleted_in_the_palette(app):
         assert said(app) == "Deleted the view ada: agent:claude-1"
 
 
+async def test_the_name_of_a_view_to_rename_or_delete_is_whole_on_a_narrow_screen(app):
+    async with opened(app, size=(40, 12)) as pilot:
+        await app.link.remember(local_values.filter_key("hers today"), "agent:claude-1 due:today status:pending")
+        await settle(pilot, "colon", *"hers")
+        for name in ("Rename the view hers today", "Delete the view hers today"):
+            assert name in shown(app)
+
+
 async def test_a_view_leaves_the_keys_to_the_rows_and_its_number_follows_changes(app, plan, agent):
     other = task_queries.find_list(app.link.db, "task")
     agent(AddTask("elsewhere", other.uid))

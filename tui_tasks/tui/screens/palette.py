@@ -188,14 +188,11 @@ def _views(context: Context) -> list[PaletteEntry]:
         return lambda: context.run(does(context, name))
 
     saved = local_values.filters(context.db)
-    views = {name: (safe_line(name, 80), safe_line(text, 40)) for name, text in saved.items()}
     every = (dict(context.config.views) | saved).items()
     entries = [PaletteEntry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in every]
     for title, does in (("Rename", rename_view), ("Delete", delete_view)) if not context.link.read_only else ():
-        entries += [
-            PaletteEntry(f"{title} the view {shown}", beside, run=change(does, name))
-            for name, (shown, beside) in views.items()
-        ]
+        # Nothing beside them, as it would cut the name.
+        entries += [PaletteEntry(f"{title} the view {safe_line(name, 80)}", run=change(does, name)) for name in saved]
     return entries
 
 
