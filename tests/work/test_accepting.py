@@ -20,6 +20,7 @@ from tui_tasks.core.operations.work import WorkReady
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.work import clean_up, interrupted_steps, starting, work_outcomes
 from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git.merging import Moved
@@ -475,7 +476,8 @@ def test_comments_to_an_agent_whose_process_has_ended_start_its_program_again_wi
     configure(f'{COMMITS}; printf "%s" "$1" >> ../prompts; echo again >> c.txt')
     work = starter.start(task, ROBOT).work
     assert work.state == "ready"
-    sent = acceptance.comment(work, "Name it d.txt.")
+    sent = acceptance.comment(work, "Name it d.txt.", "version")
+    assert local_values.get(store.db, local_values.key_of_sent_back(work.uid)) == "version"
     assert sent.is_started_again and sent.work.state == "ready"
     first, second = (worktree(store).parent / "prompts").read_text().split("Work on task #1")[1:]
     assert (first.count("Name it d.txt."), second.count("Name it d.txt.")) == (0, 1)

@@ -19,6 +19,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.installation import data_folder
 from tui_tasks.runner import git, git_trees
@@ -195,13 +196,15 @@ class Acceptance:
         what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
         raise Conflict(f"{what}{then}", state=work.state)
 
-    def comment(self, work: Work, text: str) -> Sent:
-        """Send a message to the agent; it goes on. If it has ended, its program is started again.
+    def comment(self, work: Work, text: str, version: str | None = None) -> Sent:
+        """Send a message to the agent; it goes on. If it has ended, its program is started again. `version`: that of
+        the review that the human has seen.
 
         Raises:
             Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
+        local_values.put(self._store.db, local_values.key_of_sent_back(work.uid), version)
         return comments.send(self._store, work, text, self._clock)
 
     def discard(self, work: Work) -> Work:

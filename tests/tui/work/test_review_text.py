@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from tui_tasks.text.safe import cell_len
-from tui_tasks.text.times import SECOND
 from tui_tasks.tui.painting.text_lines import quoted
 from tui_tasks.tui.work.review_text import WorkFacts, _checks, path_line, summary_word
 from tui_tasks.work.git.reviewing import CommitLine, FileChange
@@ -54,20 +53,15 @@ def test_short_names_of_checks_leave_room_for_their_states_in_a_narrow_column():
 
 
 @pytest.mark.parametrize(
-    ("made_at", "is_dirty", "state", "is_same"),
-    [
-        (100, False, "ready", True),
-        (200, False, "ready", False),
-        (100, True, "ready", False),
-        (100, False, "working", False),
-    ],
+    ("version", "state", "is_same"),
+    [("c1", "ready", True), ("c0", "ready", False), ("c1+t1", "ready", False), ("c1", "working", False)],
 )
-def test_work_that_comes_back_as_it_was_sent_back_says_so(made_at, is_dirty, state, is_same):
+def test_work_that_comes_back_as_it_was_sent_back_says_so_whatever_the_dates_of_its_commits(version, state, is_same):
     review = SimpleNamespace(
-        commits=[CommitLine("c1", "Ada", 90, "Add it", made_at), CommitLine("c0", "Ada", 80, "Begin", 80)],
-        is_dirty=is_dirty, conflicts=(), uncommitted=("a",), files=(), adds_nothing=False,
+        commits=[CommitLine("c1", "Ada", 90, "Add it")],
+        version=version, is_dirty=False, conflicts=(), uncommitted=("a",), files=(), adds_nothing=False,
         counts=lambda: {"insertions": 1, "deletions": 0},
     )  # fmt: skip
     work = SimpleNamespace(state=state, is_on_base=False)
-    facts = WorkFacts(None, work, review=review, sent=("Once more", 150 * SECOND))
+    facts = WorkFacts(None, work, review=review, sent=("Once more", 150), sent_version="c1")
     assert facts.is_same is is_same and ("as you sent it back" in summary_word(facts)) is is_same

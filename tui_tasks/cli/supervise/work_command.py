@@ -117,7 +117,7 @@ def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
         "head": review.head,
         "tree": review.tree,
         "files": [one.to_json() for one in review.files],
-        "commits": [{name: getattr(one, name) for name in ("id", "author", "at", "title")} for one in review.commits],
+        "commits": [one._asdict() for one in review.commits],
         "conflicts": review.conflicts,
         "notes": review.notes,
         "checks": [one.to_json() for one in checks],
@@ -167,7 +167,7 @@ def _merge(options: argparse.Namespace) -> None:
             unproven=options.unproven,
         )
         if outcome.state == "conflict" and options.hand_back:
-            sent = acceptance.comment(work, review_message(review.base, conflicts=outcome.files))
+            sent = acceptance.comment(work, review_message(review.base, conflicts=outcome.files), review.version)
             message = f"it conflicts in {safe_line(', '.join(outcome.files))}; {_sent_text(sent)}"
         else:
             message = _merged_text(outcome, review, task.number)

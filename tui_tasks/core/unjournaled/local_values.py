@@ -86,6 +86,11 @@ def key_of_left(uid: str) -> str:
     return f"left:{uid}"
 
 
+def key_of_sent_back(uid: str) -> str:
+    """Return the key under which the version of a work is kept that the human has sent back."""
+    return f"sent_back:{uid}"
+
+
 class PutAway(msgspec.Struct, frozen=True, gc=False):
     """What the human has put away: every failure before an instant `at`; and what is `hidden`, each by its key with the
     instant at which they hid it.

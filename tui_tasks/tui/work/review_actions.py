@@ -327,6 +327,7 @@ class ReviewActions(Controller):
         """Send all comments as one message; with a conflict, hand it back; without either, ask for words."""
         screen, context, work = self._screen, self._context, self._screen.work
         review, text = screen.review, ""
+        version = review.version if review is not None else None
         conflicts = review.conflicts if review is not None else ()
         if review is not None:
             text = review_message(review.base, screen.comments, conflicts, review.uncommitted)
@@ -337,7 +338,7 @@ class ReviewActions(Controller):
         if not text:
             return
         sent = len(screen.comments)
-        done = await self._decide(lambda acceptance: acceptance.comment(work, text))
+        done = await self._decide(lambda acceptance: acceptance.comment(work, text, version))
         screen.keep_comments([])
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
         how = "which is started again" if done.is_started_again else "who continues"

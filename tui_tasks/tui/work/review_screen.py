@@ -19,6 +19,7 @@ from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.tui.agents import agent_text
@@ -155,7 +156,8 @@ class ReviewScreen(Overlay):
         uids = [one.uid for one in works]
         place = uids.index(work.uid) + 1 if work.uid in uids else 1
         sent = work_queries.last_comments(self.context.db, work)
-        return WorkFacts(task, work, place, max(1, len(works)), sent=sent)
+        version = local_values.get(self.context.db, local_values.key_of_sent_back(work.uid))
+        return WorkFacts(task, work, place, max(1, len(works)), sent=sent, sent_version=version)
 
     @property
     def work(self) -> Work:

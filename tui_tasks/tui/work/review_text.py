@@ -38,7 +38,7 @@ class WorkFacts(msgspec.Struct, frozen=True):
         review: what git has; None: not read yet, or not to be read.
         checks: the checks of the task, with their states on the reviewed tree.
         problem: why it cannot be reviewed.
-        sent: the comments that were sent last, and when.
+        sent: the comments that were sent last, and when; `sent_version`: of which review, if it is known.
     """
 
     task: Task
@@ -49,6 +49,7 @@ class WorkFacts(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...] = ()
     problem: str = ""
     sent: tuple[str, int] | None = None
+    sent_version: str | None = None
 
     @property
     def is_on_base(self) -> bool:
@@ -58,10 +59,9 @@ class WorkFacts(msgspec.Struct, frozen=True):
     @property
     def is_same(self) -> bool:
         """Whether the work waits for review as it was when the human sent it back."""
-        review, sent = self.review, self.sent
-        if review is None or sent is None or review.is_dirty or self.work.state not in ("ready", "conflict"):
-            return False
-        return all((commit.made_at + 1) * SECOND <= sent[1] for commit in review.commits)
+        is_waiting = self.review is not None and self.sent is not None and self.work.state in ("ready", "conflict")
+        # An agent sets the dates of its commits.
+        return is_waiting and self.review is not None and self.review.version == self.sent_version
 
     @property
     def is_merge(self) -> bool:

@@ -65,15 +65,12 @@ class FileChange(NamedTuple):
 
 
 class CommitLine(NamedTuple):
-    """A commit of the work: its id, author, time in seconds since the epoch, and first line; `made_at`: when the commit
-    itself was made, also of one that was amended or rebased.
-    """
+    """A commit of the work: its id, author, time in seconds since the epoch, and first line."""
 
     id: str
     author: str
     at: int
     title: str
-    made_at: int = 0
 
 
 class Review(NamedTuple):
@@ -328,12 +325,10 @@ def _paths(folder: Path, old: str, new: str, *which: str) -> tuple[str, ...]:
 
 def _commits(folder: Path, base_commit: str, head: str) -> tuple[CommitLine, ...]:
     # A NUL is in no field, so that no name or title can make up another commit.
-    words = ("log", "-z", f"--max-count={MAX_COMMITS}", "--no-show-signature", "--format=%H%x00%an%x00%at%x00%s%x00%ct")
+    words = ("log", "-z", f"--max-count={MAX_COMMITS}", "--no-show-signature", "--format=%H%x00%an%x00%at%x00%s")
     fields = git.run(folder, *words, f"{base_commit}..{head}", "--").printed.decode(errors="replace").split("\0")
-    rows = zip(*[iter(fields)] * 5, strict=False)
-    return tuple(
-        CommitLine(commit, author, int(at or 0), title, int(made or 0)) for commit, author, at, title, made in rows
-    )
+    rows = zip(*[iter(fields)] * 4, strict=False)
+    return tuple(CommitLine(commit, author, int(at or 0), title) for commit, author, at, title in rows)
 
 
 def _notes(work_tree: WorkTree, ends: Ends, branch: str | None) -> list[str]:
