@@ -146,6 +146,15 @@ def test_a_long_title_of_a_question_keeps_its_second_line_and_the_answers_stand_
     assert drawn == ["Pick JWT lib: jose or", "pyjwt", "jose is … Which one?", "claude-1 · 9m"]
 
 
+def test_the_lines_of_a_card_stay_as_they_are_while_its_age_gains_and_loses_a_digit():
+    def drawn(age: str, room: int) -> list[str]:
+        face = CardContent("Fix it", (("claude-2", ""), (age, ""), ("!urgent", "")), age=age)
+        return ["".join(text for text, _ in line).replace(age, "AGE") for line in lines_of(face, room, 6)]
+
+    for room in range(10, 30):
+        assert drawn("9s", room) == drawn("59s", room) == drawn("1m", room) == drawn("10m", room)
+
+
 def test_all_lines_of_a_card_begin_below_its_title():
     laid = lines_of(CardContent("Audit CloudFlare WAF rules", (("you", ""),), marks=(("✓", ""),)), 16, 6)
     assert ["".join(text for text, _ in line) for line in laid] == [

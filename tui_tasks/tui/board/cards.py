@@ -34,9 +34,10 @@ _NAME_AND_CHOICE: Final = 3
 _STANDING_LINES: Final = 3
 _NOTE: Final = 400
 _TAGS: Final = 6
-# In cells: a tag at most, and what is shown of a note behind the standing at least.
+# In cells: a tag at most, what is shown of a note behind the standing at least, and an age.
 _TAG: Final = 20
 _LEAST_NOTE: Final = 8
+_AGE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,21 +228,22 @@ def _width(parts: Sequence[Part]) -> int:
 
 def _joined(parts: Sequence[Part], room: int, ascii_only: bool, age_part: str) -> list[list[Part]]:
     """Return the parts on lines of `room` cells, with dots between those of a line; an age takes the part before it
-    along to its line.
+    along to its line, and has as many cells there as the next ages have: the lines stay as they are when it changes.
     """
     lines: list[list[Part]] = []
     used = 0
     for text, style in parts:
         shown = safe_line(text, room, ascii_only=ascii_only)
-        if lines and used + 3 + cell_len(shown) <= room:
+        cells = max(cell_len(shown), _AGE if text == age_part else 0)
+        if lines and used + 3 + cells <= room:
             lines[-1] += [(dot(ascii_only), "$muted"), (shown, style)]
-            used += 3 + cell_len(shown)
+            used += 3 + cells
         else:
             before = lines[-1].pop() if text == age_part and lines and len(lines[-1]) > 1 else None
             if before is not None:
                 lines[-1].pop()
             lines.append([*([before, (dot(ascii_only), "$muted")] if before is not None else []), (shown, style)])
-            used = _width(lines[-1])
+            used = _width(lines[-1]) + cells - cell_len(shown)
     return lines
 
 
