@@ -239,24 +239,19 @@ async def test_a_word_that_comes_in_moves_neither_cursor_nor_rows(plan, make_app
         assert app.screen.agent_here() == "watcher"
 
 
-async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app):
+async def test_p_pauses_and_only_that_m_tells_why_and_p_again_lets_it_go_on(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "A", "P", *"wait for me", "enter")
+        await settle(pilot, "A", "P")
+        assert said(app) == "claude-1 is paused. m tells it why, P resumes it."
+        assert ask_queries.agent(app.link.db, "claude-1").message == PAUSED
+        await settle(pilot, "m", *"wait for me", "enter")
         assert ask_queries.agent(app.link.db, "claude-1").message == "wait for me"
+        assert [message.text for message in ask_queries.waiting(app.link.db, "claude-1")] == ["wait for me"]
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
         assert not ask_queries.agent(app.link.db, "claude-1").paused
         assert "◐ claude-1  working" in row_of(app, "claude-1")
-
-
-async def test_p_pauses_at_once_and_the_words_that_say_why_may_stay_away(plan, make_app):
-    app = make_app(with_agents(plan).path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "A", "P")
-        assert ask_queries.agent(app.link.db, "claude-1").paused
-        await settle(pilot, "escape")
-        assert ask_queries.agent(app.link.db, "claude-1").paused and "claude-1 is paused." in said(app)
 
 
 async def test_m_sends_a_message_to_the_agent_under_the_cursor(plan, make_app):
@@ -819,8 +814,7 @@ async def test_the_key_that_pauses_an_agent_says_that_it_resumes_a_paused_one(pl
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert "P Pause" in lines(app)[-1]
-        await settle(pilot, "P", "enter")
-        await settle(pilot, "j", "k")
+        await settle(pilot, "P", "j", "k")
         by_key = {row.name: number for number, row in enumerate(app.screen.listed.rows)}
         paused = next(row.name for row in app.screen.listed.rows if row.state == "paused")
         await settle(pilot, "g", *["j"] * by_key[paused])

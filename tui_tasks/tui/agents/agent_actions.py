@@ -91,8 +91,12 @@ async def ask_status(context: Context, uid: str, name: str) -> None:
 
 
 async def send_message(context: Context, name: str, text: str) -> None:
-    """Send a message to an agent, and say whether it reads it now or when it will."""
-    until = read_when(context, name)
+    """Send a message to an agent, and say whether it reads it now or when it will. It is also what the calls of a
+    paused agent are refused with.
+    """
+    until, agent = read_when(context, name), ask_queries.agent(context.db, name)
+    if agent is not None and agent.paused:
+        await context.link.commit(PauseAgent(name, text))
     await context.link.commit(SendMessage(name, text))
     shown, undo = agent_text.who(name, 30), context.keymap.key_of("undo")
     queued = f"Queued: {shown} reads it when {until}. {undo} takes it back."
@@ -252,11 +256,6 @@ class AgentActions(Controller):
             return "Resume the agent" if self.is_paused else "Pause the agent"
         return super().title(action)
 
-    @override
-    def opens_input(self, action: Action) -> bool:
-        """A paused agent is resumed without a question, and one that is gone is not paused."""
-        return action.id != "agent_pause" or (self.can_be_paused and not self.is_paused)
-
     @property
     def is_paused(self) -> bool:
         """Whether the agent is paused."""
@@ -314,27 +313,18 @@ class AgentActions(Controller):
         await send_message(self._context, name, text)
 
     async def do_agent_pause(self) -> None:
-        """Pause the agent at once, then ask for a message that its calls are refused with; resume it where it is
-        paused.
-        """
+        """Pause the agent, or resume it where it is paused. A message tells it why: see `send_message`."""
         context, name = self._context, self._agent_here()
         if name is None:
             return
-        shown, key = agent_text.who(name, 30), context.keymap.key_of("agent_pause")
+        shown, key_of = agent_text.who(name, 30), context.keymap.key_of
         if self.is_paused:
             await context.link.commit(ResumeAgent(name))
             context.say(f"{shown} is resumed.")
             return
-        from tui_tasks.tui.inputs.editor import TextDialog
-
-        draft = f"pause {name}"
-        if typed := context.typed_for("agent_pause"):
-            context.drafts.setdefault(draft, typed)
         await context.link.commit(PauseAgent(name, PAUSED))
-        dialog = TextDialog(context, f"{shown} is paused. Tell it why, or nothing:", done="Tell it", draft=draft)
-        if why := (await context.ask(dialog) or "").strip():
-            await context.link.commit(PauseAgent(name, why))
-        context.say(f"{shown} is paused{self._but_works_on(name)}. {key} resumes it.")
+        keys = f"{key_of('agent_message')} tells it why, {key_of('agent_pause')} resumes it."
+        context.say(f"{shown} is paused{self._but_works_on(name)}. {keys}")
 
     def _but_works_on(self, name: str) -> str:
         """Return what a pause does to an agent whose program has no hooks; empty for others."""

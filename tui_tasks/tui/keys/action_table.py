@@ -57,7 +57,7 @@ class Action(msgspec.Struct, frozen=True):
     @property
     def takes_text(self) -> bool:
         """Whether what is typed after it is a text for an agent or for the log."""
-        return self.id in ("note", "agent_pause", "agent_stop")
+        return self.id in ("note", "agent_stop")
 
     @property
     def moves(self) -> bool:
@@ -68,7 +68,7 @@ class Action(msgspec.Struct, frozen=True):
 _TAKES_WORDS: Final = frozenset(
     (
         *("palette", "help", "search_all", "projects", "new_list", "filter", "new", "new_above", "edit", "note"),
-        *("log_filter", "agent_message", "agent_pause", "agent_stop", "ask_deny", "ask_reply"),
+        *("log_filter", "agent_message", "agent_stop", "ask_deny", "ask_reply"),
         *("review_decline", "review_filter", "job_filter", "job_new", "job_edit", "work_comment", "work_find"),
     )
 )
