@@ -24,15 +24,14 @@ def _step(span_us: int) -> tuple[int, str]:
 
 
 def age(then_us: int, now_us: int) -> str:
-    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second: `now`.
-
-    The future has no seconds.
+    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second:
+    `now`.
     """
     elapsed = now_us - then_us
-    unit, letter = _step(max(abs(elapsed), SECOND if elapsed >= 0 else MINUTE))
+    unit, letter = _step(max(abs(elapsed), SECOND))
     if abs(elapsed) < SECOND:
         return "now"
-    return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {max(1, -elapsed // unit)}{letter}"
+    return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {-elapsed // unit}{letter}"
 
 
 def ago(then_us: int, now_us: int) -> str:
@@ -52,9 +51,9 @@ def age_lasts(then_us: int, now_us: int) -> int:
     elapsed = now_us - then_us
     if abs(elapsed) < SECOND:
         return SECOND - elapsed
-    unit, _ = _step(max(abs(elapsed), SECOND if elapsed >= 0 else MINUTE))
+    unit, _ = _step(abs(elapsed))
     if elapsed < 0:
-        return (-elapsed % unit if -elapsed >= unit else -elapsed - SECOND) + 1
+        return -elapsed % unit + 1
     # A year is no whole number of weeks; every other unit is a multiple of the one below.
     return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
 
