@@ -19,7 +19,7 @@ from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.tui.board.card_column import ColumnHead
+from tui_tasks.tui.board.card_column import BoardTabs, ColumnHead
 from tui_tasks.tui.board.cards import CardContent, lines_of
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
@@ -226,6 +226,9 @@ async def test_a_small_screen_has_one_column_at_a_time_and_tells_of_the_others(p
         await settle(pilot, "h", "left", "h", "left", "h")
         assert list(columns(app)) == ["Pending"]
         assert "[○ 2]" in shown(app)
+        app.screen.query_one(BoardTabs).show([("pending", "0"), ("in_progress", "1"), ("done", "0")], 1)
+        await settle(pilot)
+        assert "   ○ 0  [◐ 1]  ✓ 0" in shown(app) and "✓ 0 >" not in shown(app), "no arrow to where no card is"
 
 
 async def test_the_card_under_the_cursor_stays_there_through_every_size(plan, make_app):

@@ -404,9 +404,9 @@ class BoardTabs(FrameLine):
         self.redraw()
 
     def _tab_parts(self, width: int) -> Sequence[Part]:
-        """Return the tabs, the current one in brackets."""
-        last = len(self._tabs) - 1
-        parts: list[Part] = [(" <" if self._at > 0 else "  ", "$muted")]
+        """Return the tabs, the current one in brackets, with an arrow where keys go to more cards."""
+        last, have = len(self._tabs) - 1, [cards != "0" for _, cards in self._tabs]
+        parts: list[Part] = [(" <" if any(have[: self._at]) else "  ", "$muted")]
         for number, (state, cards) in enumerate(self._tabs):
             is_here, shown = number == self._at, look(state)
             text = f"{shown.mark(ascii_only=self.context.ascii_only)} {cards}"
@@ -417,7 +417,7 @@ class BoardTabs(FrameLine):
                 ("]" if is_here else "", "bold"),
                 (" " if number < last else "", ""),
             ]
-        return [*parts, (" >" if self._at < last else "", "$muted")]
+        return [*parts, (" >" if any(have[self._at + 1 :]) else "", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab that was clicked."""
