@@ -98,7 +98,7 @@ async def test_a_task_that_is_set_done_before_its_work_is_merged_says_so(plan, m
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[8])
         await settle(pilot, "s", "d")
-        waits = "The work on #8 is not merged: it waits for your review."
+        waits = "Not merged: #8 waits for your review."
         await until(pilot, lambda: said(app) == f"“Backup restore drill”: done. {waits} u undoes it.")
 
 

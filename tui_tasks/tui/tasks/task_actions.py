@@ -143,6 +143,7 @@ class TaskActions(Controller):
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
         early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
         tasks = task_queries.live_tasks(self._context.db, uids)
+        changed = sum(task.status != status for task in tasks)
         named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
         with keeps:
             try:
@@ -155,10 +156,14 @@ class TaskActions(Controller):
                 raise
         notes = [f"{early}."] if early else []
         if status == "done" and (waits := [one for one in tasks if one.uid in self._context.state.reviewable]):
-            notes.append(f"The work on #{waits[0].number} is not merged: it waits for your review.")
+            numbers = ", ".join(f"#{one.number}" for one in waits[:3]) + "…" * (len(waits) > 3)
+            notes.append(f"Not merged: {numbers} {'waits' if len(waits) == 1 else 'wait'} for your review.")
         if len(tasks) > 1 or not is_seen:
             undo = f"{self._context.keymap.key_of('undo')} undoes it."
-            notes = [f"{named}: {LOOKS[status].word}.", *notes, undo]
+            word, same = LOOKS[status].word, len(tasks) - changed
+            if len(tasks) > 1 and same:
+                named, word = count(changed, "task"), f"{word}, {same} {'was' if same == 1 else 'were'} so already"
+            notes = [f"{named}: {word}.", *notes, undo]
         if notes:
             self._context.say(" ".join(notes))
         return True
