@@ -24,6 +24,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.inbox import row_sources
 from tui_tasks.tui.inbox.inbox_lines import InboxItem
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import project_picker
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 
@@ -58,6 +59,22 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
         assert "#5" in said(app) and "is pending again" in said(app)
         await until(pilot, lambda: left not in {row.need.task for row in items(app)})
         assert app.state.need_you == 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_an_agent_whose_left_task_is_put_away_is_counted_nowhere_and_stands_back(plan, left, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "▲ claude-1" in shown(app))
+        await settle(pilot, "a", "tab", "full_stop", "escape")
+        assert "▲ claude-1" not in shown(app)
+        assert "▲ 0 stuck" in counts_line(app) if size[0] > 60 else "▲" not in lines(app)[0]
+        await settle(pilot, "A")
+        row = next(row for row in app.screen.listed.rows if row.name == "claude-1")
+        look = RowLook(cursor=False, marked=False, focused=False, dragged=False, drop=False, width=size[0])
+        assert ("▲", "$muted") in app.screen._rows.draw(row, look, 0)
+        await settle(pilot, "u")
+        assert ("▲", "$state-overdue") in app.screen._rows.draw(row, look, 0)
 
 
 async def test_m_writes_to_the_agent_that_left_and_enter_shows_its_task(plan, left, make_app):

@@ -424,7 +424,7 @@ async def test_on_a_question_the_key_for_seen_marks_everything_as_seen(plan, mak
     app = make_app(plan.path)
     async with opened(app) as pilot:
         await settle(pilot, "a", "full_stop")
-        assert said(app).startswith("All marked as seen.")
+        assert said(app).startswith("All seen; ")
         assert len(app.screen.listed.rows) == 3
 
 

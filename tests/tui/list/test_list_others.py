@@ -183,7 +183,7 @@ async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(
     async with opened(app) as pilot:
         assert app.state.seen.new and "Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, "full_stop")
-        said_first = "All marked as seen. u brings the marks back. . again puts away failed task #3."
+        said_first = "All seen; . again puts away failed task #3. u brings the marks back."
         assert said(app) == said_first and not app.state.seen.new
         assert "Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, "j", "full_stop")

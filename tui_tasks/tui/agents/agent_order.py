@@ -13,6 +13,7 @@ from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.agent_entries import AgentEntries
 
 # In cells: what stands between two columns, on a small screen less.
 GAP: Final = 2
@@ -108,6 +109,8 @@ class AgentOrder:
         self._context = context
         self._quiet_after = quiet_after
         self._over: set[str] = set()
+        self.put_away: set[str] = set()
+        """The agents whose trouble the human has put away."""
         self.have_left: set[str] = set()
         """The agents that have left their tasks."""
 
@@ -115,6 +118,8 @@ class AgentOrder:
         """Note of these agents what changes with them alone."""
         now, seen_at = self._context.clock.now(), self._context.state.seen.put_away_at
         self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
+        failed = {member.name for member in members if member.state == "failed"}
+        self.put_away = AgentEntries(self._context, lambda span: None).put_away() | (failed & self._over)
         self.have_left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
 
     def folded(self, members: Sequence[AgentView], kept: str | None, *, is_open: bool) -> list[AgentsRow]:
@@ -156,8 +161,10 @@ class AgentOrder:
         """Return whether an agent waits for the human or is in trouble."""
         if not isinstance(row, AgentView) or (row.state == "failed" and row.name in self._over):
             return False
+        if row.state == "waiting" or row.ask is not None:
+            return True
         has_stopped = self._state_of(row) in ("stuck", "stopped", "failed", "left")
-        return has_stopped or row.state == "waiting" or row.ask is not None or row.name in self.have_left
+        return (has_stopped or row.name in self.have_left) and row.name not in self.put_away
 
     def _state_of(self, row: AgentView) -> str:
         return agent_states.state_of(row, self._context.clock.now(), self._quiet_after)

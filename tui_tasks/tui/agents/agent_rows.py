@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
 from typing_extensions import override
 
 from tui_tasks.core.read.agents import agent_states
@@ -71,6 +72,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
         """The agents whose question has one line, and that have no other line below theirs."""
         self.answered: dict[str, str] = {}
         """What the human has just answered to an agent."""
+        self.put_away: set[str] = set()
+        """The agents whose trouble the human has put away."""
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
         # How often the busiest of the agents was heard in a minute: the bars of all have one scale.
@@ -132,7 +135,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         shown = self._look_of(row)
         self._tick(row, state, now)
         is_small, gap = look.width < NARROW, 1 if look.width < NARROW else GAP
-        old = "$muted" if state in agent_text.ENDED else ""
+        old = "$muted" if state in agent_text.ENDED or row.name in self.put_away else ""
         head: list[Part] = [
             look.cursor_sign(),
             (self._flag(row), "$changed"),
@@ -276,7 +279,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if state == "asking" and row.ask is not None and sizes.state > AGE:
             text = f"{agent_text.asks_since(row.ask, self.context)} {agent_text.asked(row, row.ask, self.context)}"
         # Mark and state of the row have the colour.
-        color = "" if color.startswith("$state") else color
+        color = "$muted" * (row.name in self.put_away) if color.startswith("$state") else color
         if (answer := self.answered.get(row.name)) is not None:
             text, color = f"answered: {answer}", "$state-done"
         is_small = sizes.state <= AGE
@@ -308,8 +311,9 @@ class AgentsRows(RowDrawing[AgentsRow]):
         ]
 
     def _look_of(self, row: AgentView) -> Look:
-        """Return how an agent's state is shown."""
-        return AGENT_LOOKS[self.state_of(row)]
+        """Return how an agent's state is shown; what the human has put away stands back."""
+        shown = AGENT_LOOKS[self.state_of(row)]
+        return replace(shown, color="$muted") if row.name in self.put_away else shown
 
     def _since(self, row: AgentView, state: str) -> str:
         began = agent_states.began(row, state, self.context.state.to_review)

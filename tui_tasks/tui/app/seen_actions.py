@@ -10,6 +10,7 @@ from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.widgets.agent_entries import AgentEntries
 from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Needs
 
@@ -30,9 +31,13 @@ async def mark(context: Context) -> None:
             seen.all_seen(now)
             _draw(context)
         seen.offered, seen.offered_at = _past_failures(context), now
-        said = f"All marked as seen. {undo} brings the marks back." if is_first else ""
-        more = f"{again} again puts away {', '.join(seen.offered)}." if seen.offered else _what_stays(context)
-        context.say(" ".join(filter(None, (said, more))))
+        back = f"{undo} brings the marks back." if is_first else ""
+        if seen.offered:
+            # What the key does next comes first: a small screen cuts the rest.
+            said = f"{'All seen; ' * is_first}{again} again puts away {', '.join(seen.offered)}. {back}"
+        else:
+            said = f"All marked as seen. {back} {_what_stays(context)}" if is_first else _what_stays(context)
+        context.say(said.strip())
         if is_first:
             await _remember(context)
         return
@@ -93,12 +98,15 @@ def _past_failures(context: Context) -> tuple[str, ...]:
         number = sum(need.count for need in failures)
         if number:
             found.append(f"{noun} {words.entry(failures[0]).number}" if number == 1 else count(number, noun))
+    away, agents = AgentEntries(context, lambda span: None).put_away(), []
     for member in context.state.present:
+        if member.name in away:
+            continue
         has_ended = member.session is not None and member.session.ended_at is not None
         is_failed = has_ended and member.state == "failed" and not agent_states.is_over(member, now, seen_at)
         if is_failed or (member.lapsed_task is not None and member.task is None):
-            found.append(f"agent {agent_text.who(member.name, 30)}")
-    return tuple(found)
+            agents.append(f"agent {agent_text.who(member.name, 16)}")
+    return (*found, *(agents if len(agents) < 2 else [count(len(agents), "agent")]))
 
 
 def _draw(context: Context) -> None:

@@ -15,7 +15,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.core.unjournaled.local_values import key_of_agent
+from tui_tasks.core.unjournaled.local_values import key_of_agent, key_of_left
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import SECOND, age_lasts
@@ -83,11 +83,6 @@ class AgentEntry(msgspec.Struct, frozen=True):
         """Since when it is so."""
         member = self.member
         return next((at for at in (self.since, member.since) if at is not None), member.last_seen)
-
-    @property
-    def hides_as(self) -> str:
-        """The key under which the human hides its trouble; empty where it has none that an agent has alone."""
-        return key_of_agent(self.member.name) if self.is_trouble and self.state != "gone" else ""
 
     @property
     def is_at_work(self) -> bool:
@@ -163,8 +158,29 @@ class AgentEntries:
             self._in_trouble(member, shown, now) or self._calm(member, shown, now)
             for member, shown in self._states(now)
         )
-        hidden = self.context.state.seen.hidden
-        return sorted((entry for entry in found if entry and entry.at > hidden.get(entry.hides_as, -1)), key=_order)
+        away = self._left_put_away()
+        return sorted((entry for entry in found if entry and not self._is_put_away(entry, away)), key=_order)
+
+    def put_away(self) -> set[str]:
+        """Return the names of the agents whose trouble the human has put away."""
+        if not self.context.state.seen.hidden:
+            return set()
+        away = self._left_put_away()
+        return {entry.member.name for entry in self.in_trouble() if self._is_put_away(entry, away)}
+
+    def _is_put_away(self, entry: AgentEntry, away: set[str]) -> bool:
+        if entry.state == "gone":
+            return entry.member.name in away
+        return entry.is_trouble and entry.at <= self.context.state.seen.hidden.get(key_of_agent(entry.member.name), -1)
+
+    def _left_put_away(self) -> set[str]:
+        """Return the agents that are gone and of which the human has put away each task that they left."""
+        state = self.context.state
+        away: set[str] = set()
+        open_: set[str] = set()
+        for uid, one in (state.lapsed | state.left).items() if state.seen.hidden else ():
+            (away if one.at <= state.seen.hidden.get(key_of_left(uid), -1) else open_).add(one.agent)
+        return away - open_
 
     def in_trouble(self) -> Iterator[AgentEntry]:
         """Yield the entries of those in trouble, whose last words are not read."""

@@ -279,15 +279,17 @@ class Counts:
         """Yield the agent in trouble and the one at work, else the one that waits, and of several how many they are."""
         if self._context.link.as_of is not None:
             yield self._moment()
-        trouble, work = [one for one in entries if one.is_trouble], [one for one in entries if one.is_at_work]
+        failed = [one for one in entries if one.state == "failed"]
+        trouble = [one for one in entries if one.is_trouble and one not in failed] or failed
+        work = [one for one in entries if one.is_at_work]
         waiting = [] if trouble or work else [one for one in entries if one.state in ("waiting", "ready")]
         for others in filter(None, (trouble, work, waiting)):
             entry = others[0]
             who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
             words = (who, _word(entry) * step.has_who if entry.is_trouble else entry.number)
             text = " ".join(filter(None, words)) if len(others) == 1 else f"{len(others):,}"
-            if others is waiting and len(others) > 1:
-                continue  # their questions are counted
+            if (others is waiting or others is failed) and len(others) > 1:
+                continue  # their questions or failures are counted
             yield Group([(f"{entry.mark} ", entry.color), (text, "")], entry.act)
         if not work and not trouble and not waiting:
             yield Group([("idle", "$muted")])
