@@ -269,7 +269,11 @@ def test_a_value_of_several_lines_stands_behind_a_bar() -> None:
         ("Approve: delete the old GA property", True),
         ("May I delete the table?", True),
         ("Sure?", True),
-        ("x", True),
+        ("x", False),
+        ("Anything else for today?", False),
+        ("Drop it?", False),
+        ("Approve: delete it?", True),
+        ("The tests fail: shall I merge?", True),
         ("The tests fail. Shall I merge all the same?", True),
         ("When the tests pass, shall I merge?", True),
         ("Shall I merge or not?", True),
@@ -283,8 +287,8 @@ def test_a_value_of_several_lines_stands_behind_a_bar() -> None:
         ("Which host, please?", False),
         ("May I keep it, or delete it?", False),
         ("a. " * 300_000 + "Which host?", False),
-        ("Which host? " + "a. " * 300_000, True),
+        ("Which host? " + "a. " * 300_000, False),
     ],
 )
-def test_yes_and_no_answer_a_question_unless_it_asks_which_or_for_one_of_several(question: str, takes: bool) -> None:
+def test_yes_and_no_answer_a_question_that_begins_so_and_has_no_or(question: str, takes: bool) -> None:
     assert takes_yes(question) == takes

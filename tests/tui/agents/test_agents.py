@@ -703,10 +703,12 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         )
         await settle(pilot, "y")
         assert said(app) == "Yes does not answer this: a shows the whole question."
+        await settle(pilot, "n")
+        assert said(app) == "No does not answer this: a shows the whole question."
         await settle(pilot, "a")
         assert app.screen.NAME == "inbox" and app.screen.ask.question == "Ship?"
         await settle(pilot, "y")
-        assert said(app) == "Press 1 for “Do it”, or the number of another answer."
+        assert said(app) == "No single option says yes: 1-2 answer it, m replies in your own words."
 
 
 @pytest.mark.parametrize(

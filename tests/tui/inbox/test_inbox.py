@@ -49,6 +49,8 @@ async def test_h_goes_back_to_the_answered_question_also_from_a_row_without_a_qu
         assert app.screen.ask is None and app.screen.item is not None
         await settle(pilot, "h")
         assert app.screen.ask.agent == "claude-1" and 'answered just now: "pyjwt"' in shown(app)
+        await settle(pilot, "escape", "a", "h")
+        assert app.screen.ask.agent == "claude-1" and 'answered just now: "pyjwt"' in shown(app)
 
 
 @pytest.mark.parametrize(("back", "on"), ["hl", ("left", "right")])
@@ -158,7 +160,7 @@ async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "y")
         assert asks(app)["claude-1"].state == "open"
-        assert "or the number of another answer" in shown(app)
+        assert "No single option says yes" in shown(app)
 
 
 @pytest.mark.parametrize("place", ["a", "A"])
@@ -193,9 +195,41 @@ async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan,
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "y")
-        assert "or the number of another answer" in said(app)
+        assert "No single option says yes" in said(app)
         await settle(pilot, "j")
         assert said(app) == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "yes", "no"),
+    [
+        (("Leave it running", "Stop and wipe it"), None, None),
+        (("No preference", "src/i18n", "locale/"), None, None),
+        (("Open a task and go on", "Stop here", "Ignore them"), None, None),
+        (("Accept theirs", "Noor branch", "Cancel all other jobs"), None, None),
+        (("Go", "Stop"), None, None),
+        (("No-op", "No. 5", "No one", "Yes men"), None, None),
+        (("Later", "Yes - all of them", "No, keep it"), "Yes - all of them", "No, keep it"),
+        (("YES.", "No (recommended)"), "YES.", "No (recommended)"),
+        (("Approve — and tell them", "Deny. It is late."), "Approve — and tell them", "Deny. It is late."),
+        (("Yes", "Yes, all", "No"), None, "No"),
+    ],
+)
+def test_an_option_says_yes_or_no_only_where_that_is_all_of_it_or_set_apart(options, yes, no):
+    assert (ask_text.approving(options), ask_text.denying(options)) == (yes, no)
+
+
+async def test_where_no_option_says_no_the_key_says_so_and_the_foot_does_not_offer_it(plan, make_app):
+    options = ("Leave it running", "Stop and wipe it")
+    by_agent(plan, "codex-1", OpenAsk("What about the staging server?", options), now=at(20, 15))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j", "j")
+        assert " n " not in lines(app)[-1] and " y " not in lines(app)[-1]
+        for key, word in (("n", "no"), ("y", "yes")):
+            await settle(pilot, key)
+            assert said(app) == f"No single option says {word}: 1-2 answer it, m replies in your own words."
+        assert asks(app)["codex-1"].answer is None
 
 
 def test_approving_and_denying_take_the_one_option_that_says_so():
@@ -394,7 +428,7 @@ async def test_read_only_shows_the_questions_and_says_why_it_does_not_answer(pla
     ("options", "keys", "title"),
     [
         (("Yes", "No"), "y Yes  n No", "No; tell claude-9 why, or nothing"),
-        (("Reject it", "accept"), "y Accept  n Reject", "Reject; tell claude-9 why, or nothing"),
+        (("Reject, it is late", "accept"), "y Accept  n Reject", "Reject; tell claude-9 why, or nothing"),
         ((), "y Approve  n Deny", "Deny; tell claude-9 why, or nothing"),
     ],
 )

@@ -219,6 +219,20 @@ async def test_a_permission_is_refused_at_once_before_its_end_and_allowed_only_a
             assert ask_queries.ask(app.link.db, ask.uid).answer == "Deny"
 
 
+async def test_a_permission_is_read_to_its_end_where_all_but_the_reply_is_on_screen(tmp_path, make_app):
+    command = "\n".join(f"echo {number}" for number in range(3))
+    payload = json.dumps({**json.loads(PAYLOAD), "tool_input": {"command": command}}).encode()
+    with hook_waits_for(str(tmp_path / "a.db"), payload) as path:
+        app = make_app(path)
+        async with app.run_test(size=(40, 12)) as pilot:
+            await settle(pilot, "a")
+            assert "Deny" in shown(app) and "m reply…" not in shown(app)
+            assert "y/n" in lines(app)[-1] and "^d" not in lines(app)[-1]
+            [ask] = ask_queries.open_asks(app.link.db)
+            await settle(pilot, "y")
+            assert ask_queries.ask(app.link.db, ask.uid).answer == "Allow"
+
+
 def painted(command: str, width: int, *, ascii_only: bool) -> str:
     """Return the text that the screen paints of a permission to run a command."""
     asked = InputRequested("permission", "Bash", {"command": command, "description": "look"})

@@ -344,10 +344,10 @@ async def test_several_questions_are_asked_one_after_the_other_and_sent_when_all
             assert "public" not in shown(app).split("Question 1 of 3")[1]
             # Nothing says yes to a choice between databases.
             await press(app, pilot, "y", LATE)
-            assert "or the number of another answer" in said(app)
+            assert "No single option says yes" in said(app)
             await press(app, pilot, "2", LATE)
             assert "Question 2 of 3" in shown(app) and "pg" in shown(app)
-            assert "or the number of another answer" not in said(app)
+            assert "No single option says yes" not in said(app)
             await press(app, pilot, "1", EARLY)
             assert "read it first" in said(app)
             await press(app, pilot, "y", LATE)
@@ -441,6 +441,8 @@ async def test_a_question_that_takes_several_options_sends_those_that_were_chose
             assert "chosen" not in shown(app)
             await press(app, pilot, "y", LATE)
             assert "Choose by number first" in said(app)
+            await press(app, pilot, "enter", LATE)
+            assert said(app).startswith("1-3 tick options, y sends what is ticked, m replies")
             for key in ("1", "2", "3", "2"):
                 await press(app, pilot, key, LATE)
             await settle(pilot, "escape", "a")

@@ -20,7 +20,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_given_back, why_not_yet
-from tui_tasks.tui.asks.answer_keys import READ_FIRST, answer_keys, answer_word, no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import READ_FIRST, answer_keys, answer_word, no_title, send_answer
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.inputs.editor import TextDialog
@@ -241,6 +241,15 @@ class AgentAnswers(Controller):
             return None
         return self.give(view, view.approving)
 
+    def do_ask_no(self) -> Any:
+        """Answer with the option that says no, if there is one and no other can be chosen with it."""
+        view = self._screen.view
+        assert view is not None
+        if view.takes_several or view.denying is None:
+            self._say_where("No does not answer this")
+            return None
+        return self.refuse(view, view.denying)
+
     def _say_where(self, why: str) -> None:
         self._context.say(f"{why}: {self._context.keymap.key_of('agent_ask')} shows the whole question.")
 
@@ -253,7 +262,7 @@ class AgentAnswers(Controller):
             self._say_where("Not answered")
             return
         if no is None:
-            self._context.say(why_no_no(view, self._context))
+            self._say_where("No does not answer this")
             return
         title, done = no_title(view, agent_text.who(view.ask.agent, 30)), "Deny" if view.is_permission else "Send"
         why = await self._typed(view, title, done, draft=f"no {view.ask.uid}")

@@ -18,7 +18,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.agents import standing_answers
-from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
+from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS, allows, is_kept_whole
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.text.safe import safe_line
@@ -43,9 +43,9 @@ def answer_keys(view: AskView) -> Sequence[str]:
 
 
 def answer_word(view: AskView, key: str) -> str:
-    """Return the word for the key of an answer: that of consent or refusal with which the answer begins."""
+    """Return the word for the key of an answer: that of consent or refusal."""
     answer = view.approving if key == "ask_approve" else view.denying
-    return ask_text.first_word(answer or "").capitalize()
+    return ask_text.answer_word(answer or "").capitalize()
 
 
 def no_title(view: AskView, who: str) -> str:
@@ -53,16 +53,13 @@ def no_title(view: AskView, who: str) -> str:
     return f"{answer_word(view, 'ask_no')}; tell {who} why, or nothing"
 
 
-def why_no_no(view: AskView, context: Context) -> str:
-    """Return why a question cannot be denied."""
-    if view.options:
-        return "None of the options says no: choose one by its number, or reply."
-    return own_words("No", context)
-
-
-def own_words(word: str, context: Context) -> str:
-    """Return that a question takes other words than yes or no, and the key for them."""
-    return f"{word} does not answer this: {context.keymap.key_of('ask_reply')} replies in your own words."
+def why_not_answered(word: str, view: AskView | None, context: Context) -> str:
+    """Return why `Yes` or `No` does not answer a question, and the keys that do."""
+    reply = f"{context.keymap.key_of('ask_reply')} replies in your own words"
+    if view is None or not view.options:
+        return f"{word} does not answer this: {reply}."
+    most = min(len(view.options), MAX_OPTIONS)
+    return f"No single option says {word.lower()}: {f'1-{most} answer' if most > 1 else '1 answers'} it, {reply}."
 
 
 class Answers(Protocol):
@@ -119,20 +116,15 @@ class OptionKeys(Controller):
         view = self._view()
         if view is not None and view.takes_several:
             return self._answer(view.picks or None, "Choose by number first: this question takes several options.")
-        return self._answer(view.approving if view is not None else None, self._why_no_yes(view))
-
-    def _why_no_yes(self, view: AskView | None) -> str:
-        if view is None or view.options:
-            first = f" for “{safe_line(view.options[0], 40)}”" if view is not None else ""
-            return f"Press 1{first}, or the number of another answer."
-        return own_words("Yes", self._context)
+        why = why_not_answered("Yes", view, self._context)
+        return self._answer(view.approving if view is not None else None, why)
 
     def do_ask_no(self) -> Any:
         """Answer with the option that says no, if there is one."""
         view = self._view()
         if view is not None and view.denying is not None and not view.takes_several:
             return self._answers.refuse(view, view.denying)
-        self._context.say(why_no_no(view, self._context) if view is not None else own_words("No", self._context))
+        self._context.say(why_not_answered("No", view, self._context))
         return None
 
     def do_ask_always(self) -> Any:

@@ -25,7 +25,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.asks import ask_text
-from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, no_title, send_answer, why_no_no
+from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, no_title, send_answer, why_not_answered
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
@@ -212,7 +212,7 @@ class AskAnswers(Controller):
         view = self._inbox.view
         assert view is not None
         if view.denying is None:
-            self._context.say(why_no_no(view, self._context))
+            self._context.say(why_not_answered("No", view, self._context))
             return
         self._open_reply(view.ask, "deny")
 

@@ -255,8 +255,9 @@ class AskDetail(TextDrawing):
             return lines
         if not view.is_whole:
             lines += [*block(_NOT_WHOLE, room, "$state-needs-you"), *gap]
-        lines += self._options(view, len(lines), width, small)
-        self._end = len(lines)
+        options, end = self._options(view, len(lines), width, small)
+        self._end = len(lines) + end
+        lines += options
         changed = block(self._about.change, room, "$changed") if self._about is not None and self._about.change else []
         meanwhile = self._meanwhile(ask)
         notes = [*changed, *(block(meanwhile, room, "$muted") if meanwhile else [])]
@@ -307,7 +308,8 @@ class AskDetail(TextDrawing):
         tool = self._named(request["tool"]) if view.is_permission and self._is_of_tool(request) else ""
         return bool(tool) and safe_line(tool, _TOOL) == tool and cell_len(f"Allow {tool}?") < room
 
-    def _options(self, view: AskView, at: int, width: int, small: bool) -> list[Drawn]:
+    def _options(self, view: AskView, at: int, width: int, small: bool) -> tuple[list[Drawn], int]:
+        """Return the lines of the keys that answer, and how many are above a reply that is alone on its line."""
         reply = self.context.keymap.key_of("ask_reply")
         rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
         if not view.options and view.approving is not None:
@@ -328,6 +330,7 @@ class AskDetail(TextDrawing):
             rest = [send, *rest] if view.picked else rest
         choices = [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
         lines: list[Drawn] = []
+        before_reply = 0
         indent, column = " " if small else "   ", width
         # A text with such spaces could look like two options.
         is_plain = not small and not any("  " in text for text in options)
@@ -335,6 +338,7 @@ class AskDetail(TextDrawing):
         # The options are on one line, or each on its own; of a permission always, where one allows from now on.
         is_plain = is_plain and (bool(view.always) or sum(widths) <= width)
         for (key, text, action), wide in zip(choices, widths, strict=True):
+            before_reply = len(lines)
             if view.always:
                 column = width
             if is_plain and wide <= width - 3:
@@ -351,7 +355,7 @@ class AskDetail(TextDrawing):
                 if action:
                     self.spot(at + len(lines), 0, width, action)
                 lines.append([(indent + (key if part == 0 else " "), "$key bold"), (f" {line}", "")])
-        return lines
+        return lines, before_reply
 
     def _choice(self, number: int, text: str) -> tuple[str, str, str]:
         """Return key, text and action of an option. There are as many keys as a question can have options."""

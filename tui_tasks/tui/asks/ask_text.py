@@ -16,41 +16,41 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago
 
-_YES: Final = frozenset(
-    {"approve", "approved", "yes", "y", "ok", "okay", "allow", "accept", "confirm", "proceed", "go"}
-)
+_YES: Final = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "allow", "accept", "confirm", "proceed"})
 
-_NO: Final = frozenset(
-    {"deny", "denied", "no", "n", "reject", "refuse", "disallow", "decline", "cancel", "abort", "stop"}
-)
+_NO: Final = frozenset({"deny", "denied", "no", "n", "reject", "refuse", "disallow", "decline", "cancel", "abort"})
+# A word that is all of an option, or that a comma, a dash, a full stop or a bracket parts from the rest. `No-op` and
+# `No. 5` are other words.
+_WHOLE_WORD: Final = re.compile(r"\s*(\w+)\s*(?:[,;!(\[–—]|\s-|\.(?!\S|\s*\d)|$)")
 
 
-def first_word(option: str) -> str:
-    """Return the first word of an option in small letters."""
-    words = option.casefold().split()
-    return words[0].strip(".,:;!?") if words else ""
+def answer_word(option: str) -> str:
+    """Return the word in small letters that is all of an option, or with which it begins before a comma, a dash, a full
+    stop or a bracket; empty where other words follow.
+    """
+    word = _WHOLE_WORD.match(option)
+    return word[1].casefold() if word else ""
 
 
 def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str | None:
-    """Return the only option that begins with one of the words, or is one; `otherwise` when there are no options."""
+    """Return the only option that is one of the words; `otherwise` when there are no options."""
     if not options:
         return otherwise
-    matches = [option for option in options if first_word(option) in words]
-    if len(matches) > 1:
-        matches = [option for option in matches if option.casefold() in words]
+    matches = [option for option in options if answer_word(option) in words]
     return matches[0] if len(matches) == 1 else None
 
 
 def approving(options: Sequence[str]) -> str | None:
-    """Return the answer that approves: an option that says yes; `approve` without options; None where it is ambiguous.
-
-    The options that begin with a word of consent count, of several only the one that is such a word.
+    """Return the answer that approves: the only option that says yes, as `Yes` or `Yes, all`; `approve` without
+    options; None where there is not exactly one.
     """
     return _only(options, _YES, "approve")
 
 
 def denying(options: Sequence[str]) -> str | None:
-    """Return the answer that denies: an option that says no; `deny` without options; None when it is ambiguous."""
+    """Return the answer that denies: the only option that says no, as `No` or `No, keep it`; `deny` without options;
+    None where there is not exactly one.
+    """
     return _only(options, _NO, "deny")
 
 

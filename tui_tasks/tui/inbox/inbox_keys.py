@@ -88,9 +88,13 @@ def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
 
 def _ways_to_answer(inbox: Inbox, view: AskView) -> str:
     """Return `1-2 answers it, m replies in your own words`."""
+    reply = f"{inbox.context.keymap.key_of('ask_reply')} replies in your own words"
+    if view.takes_several:
+        send = inbox.context.keymap.key_of("ask_approve")
+        return f"1-{min(len(view.options), MAX_OPTIONS)} tick options, {send} sends what is ticked, {reply}"
     keys = [key for key, *_ in _pick(inbox, view, "")] or [*map(inbox.context.keymap.key_of, _keys(inbox, view))]
     answers = [f"{' or '.join(keys)} answers it"] if keys else []
-    return ", ".join([*answers, f"{inbox.context.keymap.key_of('ask_reply')} replies in your own words"])
+    return ", ".join([*answers, reply])
 
 
 def _keys(inbox: Inbox, view: AskView) -> Sequence[str]:
@@ -181,7 +185,8 @@ class RowActions(Controller):
         elif not view.options and view.approving is None:
             inbox.action_act("ask_reply")
         else:
-            inbox.context.say(f"This question is about no task: {_ways_to_answer(inbox, view)}.")
+            why = "" if view.takes_several else "This question is about no task: "
+            inbox.context.say(f"{why}{_ways_to_answer(inbox, view)}.")
 
     def do_inbox_part(self) -> None:
         """Go to the first row of the next part, as from what failed to what is late."""

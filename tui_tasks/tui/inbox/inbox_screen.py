@@ -108,8 +108,7 @@ class Inbox(Overlay):
             ProjectActions(context),
         )
         self._under: str | None = None
-        # The questions that were answered here, in that order, and the one to which the cursor went after the last.
-        self._answered: list[str] = []
+        # The question to which the cursor went after the last answer.
         self._went_on_to: str | None = None
         # The question that is drawn.
         self._shown: AskView | None = None
@@ -265,7 +264,7 @@ class Inbox(Overlay):
 
     def go_on(self, ask: Ask) -> bool:
         """Go from a question that was answered to the next; return False where there is none, or the cursor is away."""
-        self._answered.append(ask.uid)
+        self.context.state.answered.append(ask.uid)
         wanted = self._lines.next_question(ask.uid, self.unsent.later)
         if wanted is None or self.window.cursor != ask.uid or self._reply.is_open:
             return False
@@ -276,13 +275,13 @@ class Inbox(Overlay):
     @property
     def has_answered(self) -> bool:
         """Whether there is a question to go back to."""
-        return bool(self._answered)
+        return bool(self.context.state.answered)
 
     def go_to_answered(self, by: int) -> bool:
         """Go from a question that was answered to the one answered before or after it, from another to the last one
         answered; return False where there is none.
         """
-        answered, here = self._answered, self.window.cursor
+        answered, here = self.context.state.answered, self.window.cursor
         to = answered.index(here) + by if here in answered else len(answered) - 1
         if not 0 <= to < len(answered):
             return False

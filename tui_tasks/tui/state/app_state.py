@@ -77,6 +77,7 @@ class AppState:
     - `files_opened`: by the uid of each work, the versions of its files whose diff was on screen.
     - `seen`: what the human has seen, and what is new to them.
     - `spoke`: the instant at which each agent last wrote.
+    - `answered`: the uids of the questions that the human answered in the inbox, in that order.
     """
 
     def __init__(
@@ -135,6 +136,7 @@ class AppState:
         self.cursor_deleted: str | None = None
         self.files_opened: dict[str, dict[str, bytes]] = {}
         self.spoke: dict[str, int] = {}
+        self.answered: list[str] = []
         # By the number of a list: what its counts were made of, and these.
         self._counts: dict[int, tuple[object, dict[str, int]]] = {}
         self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)

@@ -119,12 +119,9 @@ def ask_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -
     return [unhidden_line(option, is_prose=True, ascii_only=ascii_only) for option in options]
 
 
-# Words with which a question begins that neither yes nor no answers, and those of one that either does.
-_ASKS_FOR_WORDS: Final = re.compile(
-    r"(what|which|who|whom|whose|when|where|why|how|choose|pick|name|tell|say|explain)\b"
-)
+# The words with which a question begins that yes or no answers.
 _ASKS_FOR_YES: Final = re.compile(
-    r"(shall|should|may|might|can|could|will|would|must|do|does|did|is|are|was|were|has|have|am|ok|okay|right|correct|yes)\b"
+    r"(shall|should|may|might|can|could|will|would|must|do|does|did|is|are|was|were|has|have|am|ok|okay|sure|approve|allow|confirm)\b"
 )
 _BEFORE_A_QUESTION: Final = re.compile(r"\A(?:(?:and|but|so|then|or|well|please)\b\W*)+")
 _OF_SEVERAL: Final = re.compile(r"\bor\b(?!\s+(?:not|no)\b)")
@@ -133,20 +130,15 @@ _END_OF_QUESTION: Final = 1_000
 
 
 def takes_yes(question: str) -> bool:
-    """Return whether yes or no can answer a question without options: not if it begins with `which`, or has an `or`.
+    """Return whether yes or no can answer a question without options: it begins with a word such as `shall`, `is` or
+    `approve`, perhaps after a comma or a colon, and has no `or`.
 
-    Of several sentences the last one that asks counts. In doubt it can.
+    Of several sentences the last one that asks counts; where none asks, the first.
     """
-    sentences = re.findall(r"[^.?!:;\n]+[?]?", question[-_END_OF_QUESTION:].casefold())
-    asking = [one for one in sentences if one.endswith("?")]
-    return not any(_asks_for_words(one.strip()) for one in asking[-1:] or sentences)
-
-
-def _asks_for_words(sentence: str) -> bool:
-    if _OF_SEVERAL.search(sentence, 1):
-        return True
-    parts = [_BEFORE_A_QUESTION.sub("", part.strip()) for part in sentence.split(",")]
-    return _ASKS_FOR_WORDS.match(parts[0]) is not None and not any(map(_ASKS_FOR_YES.match, parts[1:]))
+    sentences = re.findall(r"[^.?!;\n]+[?]?", question[-_END_OF_QUESTION:].casefold())
+    asking = [one for one in sentences if one.endswith("?")][-1:] or sentences[:1]
+    parts = [_BEFORE_A_QUESTION.sub("", part.strip()) for one in asking for part in re.split("[,:]", one)]
+    return any(map(_ASKS_FOR_YES.match, parts)) and not any(_OF_SEVERAL.search(one.strip(), 1) for one in asking)
 
 
 def is_written_out(ask: Ask) -> bool:
