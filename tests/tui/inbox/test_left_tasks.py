@@ -53,7 +53,9 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
         assert "#5 Ship auth flow" in shown(app) and "claude-1 is gone" in shown(app)
         assert "running tests" in shown(app)
         assert "Give back" in lines(app)[-1]
-        await settle(pilot, "s", "enter")
+        await settle(pilot, "s")
+        assert "Give back #5 “Ship auth flow”" in shown(app)
+        await settle(pilot, "enter")
         task = task_queries.task(app.link.db, left)
         assert (task.status, task.agent) == ("pending", None)
         assert "#5" in said(app) and "is pending again" in said(app)

@@ -52,7 +52,7 @@ async def give_back(context: Context, task: TaskLine) -> None:
     elif (why := why_not_given_back(context, task)) is not None:
         context.say(why)
     else:
-        await ask_status(context, task.uid, f"#{task.number} “{safe_line(task.name, 40)}”")
+        await ask_status(context, task.uid, f"#{task.number} “{safe_line(task.name, 40)}”", "Give back")
 
 
 def why_not_given_back(context: Context, task: TaskLine) -> str | None:
@@ -74,12 +74,12 @@ def why_not_pending(context: Context, uid: str, number: int) -> str | None:
     return f"The work on #{number} waits for review: {key} there discards it and gives the task back."
 
 
-async def ask_status(context: Context, uid: str, name: str) -> None:
+async def ask_status(context: Context, uid: str, name: str, title: str = "Status of") -> None:
     """Ask for the status of a task that its agent does not go on with; Enter gives it back: pending, without agent."""
     task = task_queries.task(context.db, uid)
     why_not = why_not_pending(context, uid, task.number) or ""
     choices = [Choice("p", "pending, without an agent", why_not=why_not), Choice("d", "done"), Choice("f", "failed")]
-    key = await context.ask(Menu(context, f"Status of {name}", choices, lit="p"))
+    key = await context.ask(Menu(context, f"{title} {name}", choices, lit="p"))
     task = task_queries.task(context.db, uid)
     if key == "p" and task.status == "pending" and task.agent is None:
         context.say(f"{name} is pending already, and free for any agent.")
