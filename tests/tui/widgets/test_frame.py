@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from tests.tui.driving import agents_line, by_agent, lines, opened, press, settle, shown, until
+from tests.tui.driving import agents_line, by_agent, counts_line, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tests.tui.sessions import hook_waits, with_sessions
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -63,16 +63,16 @@ async def test_the_next_task_is_one_that_can_start_now_so_not_one_with_an_open_q
 @pytest.mark.parametrize(
     ("width", "words"), [(120, "next in Plan #8 Backup restore drill"), (80, "next in Plan #8 Backup restore drill")]
 )
-async def test_a_next_task_of_another_list_is_named_with_its_list(plan, make_app, width, words):
+async def test_a_next_task_and_a_failed_one_of_another_list_are_named_with_their_list(plan, make_app, width, words):
     app = make_app(plan.path)
     by_agent(plan, "claude-1", AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid, status="done"))
     async with opened(app, (width, 24)) as pilot:
         await until(pilot, lambda: sum(bool(home.total) for home in app.state.lists.values()) == 2)
         assert "next #8 Backup" in lines(app)[0]
         await press(app, pilot, "right_square_bracket")
-        assert lines(app)[0].rstrip().endswith(words)
+        assert lines(app)[0].rstrip().endswith(words) and "✗ 1 failed in Plan  " in counts_line(app)
         await press(app, pilot, "left_square_bracket")
-        assert "next #8 Backup" in lines(app)[0]
+        assert "next #8 Backup" in lines(app)[0] and "✗ 1 failed  " in counts_line(app)
 
 
 async def test_the_foot_begins_with_what_waits_and_ends_with_the_help(app, plan):

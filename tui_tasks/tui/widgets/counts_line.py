@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
-from tui_tasks.text.safe import cell_len, safe_ends, safe_words
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import DAY, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets import open_needs
@@ -187,8 +187,16 @@ class Counts:
         """
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
-            return replace(shown, act=self._visit(found))
+            return replace(shown, text=f"{shown.text}{self._elsewhere(found)}", act=self._visit(found))
         return replace(shown, text=_PUT_AWAY) if state.failed or state.failing_jobs else shown
+
+    def _elsewhere(self, found: Sequence[Need]) -> str:
+        """Return ` in web` where only tasks of another list failed, which has a short name."""
+        lists = {need.row.list_id if need.kind == open_needs.FAILED and need.row is not None else 0 for need in found}
+        home = self._context.state.lists.get(lists.pop()) if len(lists) == 1 else None
+        if home is None or home.id == self._context.state.list_id or cell_len(home.name) > _SHORT_NAME:
+            return ""
+        return f" in {safe_line(home.name, _SHORT_NAME)}"
 
     def _stuck(self, found: Sequence[Need]) -> Count:
         """Return how many agents are stuck, gone or quiet."""
