@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.tui.widgets.open_needs import CHECKS, HELD, Need, is_new
+from tui_tasks.tui.widgets.open_needs import Need, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 _MAX_NAMED: Final = 12
 _MAX_READ: Final = 60
 _DELETED: Final = "deleted"
-# The words that a row of what needs the human says as well.
-_TOLD: Final = (*FAILED_WORDS, "stuck", "gone", "quiet", "asked", "to review", LAPSED, "reopened")
-_CHECK: Final = (CHECKS, "checked")
 # The words, the most important first, with those that say how a task that was checked or created is now.
-_NOW: Final = {"stuck": ("stale",), "done": ("proposed",), "checked": ("unproven", "being checked", "proven")}
+_NOW: Final = {"done": ("stale", "proposed"), "checked": ("unproven", "being checked", "proven")}
 _ORDER: Final = tuple(word for before in WORDS for word in (*_NOW.get(before, ()), before))
 
 
@@ -60,25 +57,17 @@ class News(NamedTuple):
         return f"{self.word} {', '.join(name for name, _ in self.names)}"
 
 
-def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
-    """Return what has happened to tasks that the human has not seen, the most important first, without what the rows of
-    `needs` tell, where it is marked as new, or told before they were hidden.
-    """
-    seen, kinds = context.state.seen, {need.task: need.kind for need in needs}
-    told = {
-        uid
-        for uid, kind in kinds.items()
-        if uid in seen.new and (seen.word_of(uid) in _TOLD or kind == HELD or (kind, seen.word_of(uid)) == _CHECK)
-    }
+def what_changed(context: Context) -> list[News]:
+    """Return what has happened to tasks that the human has not seen, the most important first."""
+    seen = context.state.seen
     counts = seen.change_counts()
     deleted = [News(_DELETED, len(seen.deleted))] if seen.deleted else []
     if counts.total() >= MAX_NEW:
         return [News("changed", counts.total()), *deleted]
-    counts.subtract(seen.word_of(uid) for uid in told)
     tasks: dict[str, list[int]] = {}
     if counts.total() <= _MAX_READ:
         for uid, word in seen.named_changes():
-            if uid not in told and (task := list_pages.line(context.db, uid)) is not None:
+            if (task := list_pages.line(context.db, uid)) is not None:
                 now = _word_now(context, task, word)
                 counts[word] -= 1
                 counts[now] += 1
@@ -93,14 +82,15 @@ def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
 
 
 def news_ways(news: Sequence[News], since: str, *, ascii_only: bool) -> Iterator[str]:
-    """Yield the words for news, the longest first: `since 19:58: started #5 · logged #6, #8`, then
-    `since 19:58: started #5 · +2` with the most important names. Where not all have names, they are counted.
+    """Yield the words for news, those that name the most first: `since 19:58: started #5 · logged #6, #8`, the same
+    without when, then `since 19:58: started #5 · +2` and `started #5 · +2` with the most important names. Where not all
+    have names, they are counted.
     """
     total, dot = sum(one.number for one in news), "; " if ascii_only else " · "
-    if news:
-        yield f"since {since}: {dot.join(one.text for one in news)}"
-    for shown in range(sum(len(one.names) for one in news) - 1, 0, -1):
-        yield f"since {since}: {_some(news, shown, total, dot)}"
+    ways = [dot.join(one.text for one in news)] if news else []
+    named = sum(len(one.names) for one in news)
+    for words in (*ways, *(_some(news, shown, total, dot) for shown in range(named - 1, 0, -1))):
+        yield from (f"since {since}: {words}", words)
 
 
 def _some(news: Sequence[News], shown: int, total: int, dot: str) -> str:
@@ -117,12 +107,12 @@ def _some(news: Sequence[News], shown: int, total: int, dot: str) -> str:
 def _word_now(context: Context, task: TaskLine, word: str) -> str:
     if word == "new":
         return "proposed" if task.held else word
-    if word != "checked":
+    if word not in ("checked", "done"):
         return word
     from tui_tasks.tui.tasks import task_text  # few tasks have been checked when a screen begins
 
     state = verified(check.state for check in task_text.checks_of(context, task))
-    return PROOF_LOOKS[state].word if state is not None else word
+    return PROOF_LOOKS[state].word if state == "failed" or (state is not None and word == "checked") else word
 
 
 def _ranges(numbers: Sequence[int], context: Context) -> Iterator[tuple[str, int]]:

@@ -223,9 +223,8 @@ class Counts:
         self._context.navigation.show_job(name)
 
     def _changed(self, found: Sequence[Need], width: int) -> Changes | None:
-        """Return `• since 19:58: started #5 · logged #6, #8`, down to `• 4`: what agents have done that the human has
-        not seen. What needs the human has rows: of that, and on a screen that is not wide, only the number stands here.
-        None in the past.
+        """Return `• since 19:58: failed #3 · started #5 · +2`, down to `• 4`: what agents have done that the human has
+        not seen; on a screen of `width` 0 only how many. None in the past.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
         if self._context.link.as_of is not None:
@@ -238,7 +237,7 @@ class Counts:
         since = self._looked_at()
         text = changes_text.changed_words(self._context, found)
         numbers = (f"{text} since {since}", text, text.partition(" ")[0])
-        news = changes_text.what_changed(self._context, self._needs.every()) if width >= WIDE else ()
+        news = changes_text.what_changed(self._context) if width else ()
         ways = changes_text.news_ways(news, since, ascii_only=self._context.ascii_only)
         return Changes((f"{mark} ", "$changed"), _plain(*ways, *numbers))
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _SHARE: Final = 8
 _AROUND: Final = 6
 _TALL: Final = 30
-_FEW: Final = 2
+_FEW: Final = 3
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
 ROWS_AND_DETAIL: Final = 14
@@ -81,7 +81,7 @@ class _Columns(msgspec.Struct, frozen=True):
 
 
 def rows_for_needs(size: Size, below: int) -> int:
-    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 2 of
+    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 3 of
     24, 6 of 40.
     """
     if is_compact(size):
@@ -92,7 +92,7 @@ def rows_for_needs(size: Size, below: int) -> int:
 
 class NeedsText(TextDrawing):
     """Draws a row for each thing that needs the human, as far as the rows suffice; the last tells how many others there
-    are. In few rows several things stand side by side.
+    are. In few rows questions stand side by side.
 
     `rows` returns how many there are, `kinds` the kinds of entries.
     """
@@ -121,13 +121,17 @@ class NeedsText(TextDrawing):
         words = needs_entries.NeedsEntries(self.context, self.lasts)
         if len(needs) <= rows:
             return self._listed([words.entry(need) for need in needs], rows, width)
-        side = max(2, width // _LEAST_OF_ONE) if rows <= _FEW else 1
-        chosen = self._chosen(needs, rows * side if side > 1 else rows - 1)
-        keys = {need.key for need in chosen}
+        if rows <= _FEW:
+            beside = max(2, width // _LEAST_OF_ONE)
+            wanted = (self._chosen(needs, number) for number in range(rows * beside, 0, -1))
+            packed = next(packed for chosen in wanted if len(packed := _packed(chosen, beside)) <= rows)
+        else:
+            packed = [[need] for need in self._chosen(needs, rows - 1)]
+        keys = {need.key for row in packed for need in row}
         rest = [need for need in needs if need.key not in keys]
-        shown = [words.entry(need) for need in chosen]
-        if side > 1:
-            return self._side_by_side(shown, rest, width, side)
+        if rows <= _FEW:
+            return self._side_by_side([[words.entry(need) for need in row] for row in packed], rest, width)
+        shown = [words.entry(need) for (need,) in packed]
         more = f"+ {_counts(rest, needs)}"
         lines = self._listed(shown, rows - 1, width)
         self.acts.append([self._act(rest[0])])
@@ -152,36 +156,41 @@ class NeedsText(TextDrawing):
             self.acts += [[self._act(entry.need)]] * len(lines)
         return drawn
 
-    def _side_by_side(self, shown: Sequence[Entry], rest: Sequence[Need], width: int, side: int) -> list[Drawn]:
-        """Return so many things a row, in columns: mark, number or agent, words. Those of `rest` are counted."""
-        cells, ascii_only = width // side, self.context.ascii_only
-        heads = [entry.number or entry.aside for entry in shown]
+    def _side_by_side(self, shown: Sequence[Sequence[Entry]], rest: Sequence[Need], width: int) -> list[Drawn]:
+        """Return the rows, with the things of each in columns: mark, number or agent, words. Those of `rest` are
+        counted at the end.
+        """
+        ascii_only = self.context.ascii_only
+        heads = [[entry.number or entry.aside for entry in row] for row in shown]
         columns = [
-            max((2, *(cell_len(head) for head in heads[at::side] if len(head) <= _AROUND_NUMBER))) for at in range(side)
+            max((2, *(cell_len(row[at]) for row in heads if at < len(row) and len(row[at]) <= _AROUND_NUMBER)))
+            for at in range(max(map(len, shown)))
         ]
-        more = f"  +{_number(rest, [*(entry.need for entry in shown), *rest])}" if rest else ""
-        rows: list[list[Part]] = []
-        for at, (entry, head) in enumerate(zip(shown, heads, strict=True)):
-            if at % side == 0:
-                rows.append([])
-                self.acts.append([])
-            after = more if at == len(shown) - 1 else ""
-            head = safe_ends(head, cells // 2, ascii_only=ascii_only)
-            column = max(columns[at % side], cell_len(head)) + 2 if head else 0
-            room = cells - _AROUND_MARK - column - cell_len(after)
-            ways = [safe_line(way, _MOST_BESIDE, ascii_only=ascii_only) for way in entry.ways]
-            text = next((way for way in ways if cell_len(way) <= room), ways[-1])
-            cut = safe_question if entry.is_question else safe_line
-            text = cut(text, max(1, room), ascii_only=ascii_only)
-            rows[-1] += [
-                (f" {self._flag([entry.need])}", "$changed"),
-                (f"{entry.mark} ", entry.color),
-                (f"{head}{' ' * (column - cell_len(head))}", "$muted"),
-                (f"{text}{' ' * (room - cell_len(text))}", ""),
-                (f"{after} ", "$muted"),
-            ]
-            self.acts[-1].append(self._act(entry.need))
-        return [*rows]
+        every = [entry.need for row in shown for entry in row]
+        more = f"  +{_number(rest, [*every, *rest])}" if rest else ""
+        rows: list[Drawn] = []
+        for row in shown:
+            parts: list[Part] = []
+            for at, entry in enumerate(row):
+                after = more if entry is shown[-1][-1] else ""
+                cells = width // len(row)
+                head = safe_ends(entry.number or entry.aside, cells // 2, ascii_only=ascii_only)
+                column = max(columns[at], cell_len(head)) + 2 if head else 0
+                room = cells - _AROUND_MARK - column - cell_len(after)
+                ways = [safe_line(way, _MOST_BESIDE, ascii_only=ascii_only) for way in entry.ways]
+                text = next((way for way in ways if cell_len(way) <= room), ways[0 if len(row) == 1 else -1])
+                cut = safe_question if entry.is_question else safe_line
+                text = cut(text, max(1, room), ascii_only=ascii_only)
+                parts += [
+                    (f" {self._flag([entry.need])}", "$changed"),
+                    (f"{entry.mark} ", entry.color),
+                    (f"{head}{' ' * (column - cell_len(head))}", "$muted"),
+                    (f"{text}{' ' * (room - cell_len(text))}", ""),
+                    (f"{after} ", "$muted"),
+                ]
+            rows.append(parts)
+            self.acts.append([self._act(entry.need) for entry in row])
+        return rows
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
@@ -248,6 +257,19 @@ class NeedsText(TextDrawing):
         ]
         indent = " " * (columns.number + _AROUND_NUMBER)
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
+
+
+def _packed(needs: Sequence[Need], beside: int) -> list[list[Need]]:
+    """Return rows of things: up to so many questions beside one another, and each other thing alone, as its reason is
+    to be read whole.
+    """
+    rows: list[list[Need]] = []
+    for need in needs:
+        if rows and need.kind == rows[-1][-1].kind == ASKS and len(rows[-1]) < beside:
+            rows[-1].append(need)
+        else:
+            rows.append([need])
+    return rows
 
 
 def _counts(rest: Sequence[Need], needs: Sequence[Need]) -> str:
