@@ -157,7 +157,8 @@ async def test_the_inbox_says_how_many_tasks_have_changed_since_the_human_looked
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert counts_line(app).endswith("since 19:58: started #5") and len(app.state.seen.new) == 4
+        assert counts_line(app).endswith("since 19:58: failed #3 · asked #4, #7 · started #5")
+        assert len(app.state.seen.new) == 4
 
 
 async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, make_app):

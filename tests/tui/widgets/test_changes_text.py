@@ -20,20 +20,25 @@ def texts(*news: News, ascii_only: bool = False) -> list[str]:
 def test_all_are_named_and_the_least_important_give_way_first() -> None:
     assert texts(*NEWS) == [
         "since 19:58: done #3 · started #5 · logged #6, #8",
+        "done #3 · started #5 · logged #6, #8",
         "since 19:58: done #3 · started #5 · logged #6 · +1",
+        "done #3 · started #5 · logged #6 · +1",
         "since 19:58: done #3 · started #5 · +2",
+        "done #3 · started #5 · +2",
         "since 19:58: done #3 · +3",
+        "done #3 · +3",
     ]
 
 
 def test_tasks_of_a_range_and_those_that_have_no_name_are_counted_as_more() -> None:
     ranges = News("new", 19, [("#10–#27", 18), ("#30", 1)]), News("deleted", 2)
-    assert texts(*ranges)[1:] == ["since 19:58: new #10–#27 · +3"]
+    assert texts(*ranges)[2:] == ["since 19:58: new #10–#27 · +3", "new #10–#27 · +3"]
 
 
 def test_where_more_have_changed_than_are_read_they_are_counted() -> None:
     assert texts(News("done", 1), News("new", 5_000), News("deleted", 1)) == [
-        "since 19:58: 1 done · 5,000 new · 1 deleted"
+        "since 19:58: 1 done · 5,000 new · 1 deleted",
+        "1 done · 5,000 new · 1 deleted",
     ]
     assert texts() == []
 

@@ -98,7 +98,7 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "? 2 questions  ✗ failures put away  ▲ 0 stuck" in counts_line(app))
         await press(app, pilot, "u")
-        assert "✗ #3  test_dst_gap" in above(app)
+        assert "✗ #3  Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, ".", ".")
         fail_a_job(plan, "nightly")
         await until(pilot, lambda: "✗ S1  nightly: no paper" in above(app))
@@ -148,7 +148,7 @@ async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(pl
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: started #5")
+        assert counts_line(app).endswith("• since 19:58: failed #3 · asked #4, #7 · started #5")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
@@ -185,7 +185,7 @@ ROWS = (
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
         counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
-        assert counts_line(app) == f"{counts}• since 19:58: started #5"
+        assert counts_line(app) == f"{counts}• since 19:58: failed #3 · asked #4, #7 · started #5"
         assert agents_line(app) == ' ? claude-2 waits #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
         for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -244,8 +244,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
         assert re.match(" [?] claude-2 (waits )?#7", agents_line(app))
         assert needs[0].startswith(" •? #4")
-        assert len(needs) == 2 if size[1] < 30 else any(line.startswith(" •✗ #3") for line in needs)
-        assert "✗ #3  " in above(app)
+        assert any(line.startswith(" •✗ #3") for line in needs), "in a row of its own"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
@@ -278,7 +277,7 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
         assert re.search(r"\? +Bash: rm -rf build/.*  claude-3 ", above(app))
         assert "◐ claude-4" in above(app) and "◐ claude-1" in above(app)
     async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
-        assert re.search(r"\? claude-3  Bash: rm ", above(pilot.app))
+        assert re.search(r"\? +Bash: rm -rf build/.*  claude-3 ", above(pilot.app))
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
@@ -290,7 +289,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
             assert agents_line(app).startswith(" ▲ claude-1 gone #5 Ship auth")
-            assert re.search(r"▲ #5  gone: Ship auth flow +" + ("claude-1 " if size[1] > 30 else ""), above(app))
+            assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
         (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "▲ Ship auth" in row
         assert ("claude-1 gone" if size[0] > 60 else "claude-1 g") in row
@@ -315,8 +314,7 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
         if size[0] > 60:
             assert "▲ 1 gone" in counts_line(app)
             assert agents_line(app).startswith(" ▲ alpha gone #8")
-            words = "rill, its claim lapsed +alpha +6m" if size[1] > 30 else "rill, it… "
-            assert re.search(f"▲ #8  gone: Backup restore d{words}", above(app))
+            assert re.search("▲ #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
         await press(app, pilot, "full_stop", "full_stop")
         assert "agent alpha" in said(app)
         await press(app, pilot, "j")
@@ -614,8 +612,8 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   ⇡ 1 to review   • since 19:58: started #5"
-        assert counts_line(app).startswith(counts)
+        counts = " ? 2 questions  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • "
+        assert counts_line(app) == f"{counts}failed #3 · asked #4, #7 · to review #9 · started #5"
         assert f"? claude-2 waits #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith(" •⇡ "))
         assert re.fullmatch(rf" •⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
@@ -695,10 +693,10 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
 @pytest.mark.parametrize(
     ("width", "height", "says"),
     [
-        (120, 24, "• since 19:58: started #5 · logged #8, #9"),
-        (99, 24, "• 6 changed since 19:58"),
-        (70, 24, "• 6 changed since 19:58"),
-        (60, 16, "• 6 changed"),
+        (120, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
+        (99, 24, "• failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
+        (70, 24, "• failed #3 · asked #4 · +4"),
+        (60, 16, "• failed #3 · +5"),
     ],
 )
 async def test_what_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
@@ -712,11 +710,11 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_co
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (140, "• since 19:58: done #5 · logged #6"),
-        (90, "• 5 changed since 19:58"),
+        (140, "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"),
+        (90, "• failed #3 · check failed #5 · asked #4 · +2"),
     ],
 )
-async def test_a_check_that_failed_is_named_in_its_row_and_not_among_what_has_changed(
+async def test_a_task_that_is_done_though_its_check_failed_is_named_for_that_among_what_has_changed(
     make_app, plan, report, width, says
 ):
     report(plan[5], "failed")
@@ -728,7 +726,7 @@ async def test_a_check_that_failed_is_named_in_its_row_and_not_among_what_has_ch
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "since 19:58: stale #1 · started #5"),
+        (120, "since 19:58: failed #3 · asked #4, #7 · stale #1 · started #5"),
     ],
 )
 async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_checked(
@@ -747,8 +745,8 @@ async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_ch
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: started #5 · new #10–#28"),
-        (80, "• 23 changed since 19:58"),
+        (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
+        (80, "• failed #3 · asked #4, #7 · +20"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -842,8 +840,8 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     async with opened(app, size) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
         words = {
-            120: "• since 19:58: started #5",
-            80: "• 4 changed since 19:58",
+            120: "• since 19:58: failed #3 · asked #4, #7 · started #5",
+            80: "• failed #3 · asked #4, #7 · +1",
             40: "• 4 changed",
         }[size[0]]
         assert words in shown(app)

@@ -337,7 +337,7 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line]
+        agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line and line[0] != "─"]
         assert above.startswith(" •⇡ #9  to review")
         assert "⇡ 1 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents

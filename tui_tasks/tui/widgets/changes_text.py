@@ -30,14 +30,19 @@ def changed_words(context: Context, needs: Iterable[Need]) -> str:
     `needs` that are new though no task has changed; empty for none.
     """
     seen = context.state.seen
-    others = sum(need.task not in seen.new and is_new(context.state, need) for need in needs)
+    others = _others(context, needs)
     numbers = ((seen.change_counts().total() + others, "changed"), (len(seen.deleted), _DELETED))
     return ", ".join(f"{number:,}{'+' * (number >= MAX_NEW)} {word}" for number, word in numbers if number)
 
 
+def _others(context: Context, needs: Iterable[Need]) -> int:
+    """Return how many of `needs` are new though no task has changed, as a question about no task."""
+    return sum(need.task not in context.state.seen.new and is_new(context.state, need) for need in needs)
+
+
 class News(NamedTuple):
     """What has happened to some tasks: a word, how many they are, and the numbers of the first of them, each with how
-    many it stands for (`#3–#5`: three).
+    many it stands for (`#3–#5`: three). Without a word, these are others.
     """
 
     word: str
@@ -51,19 +56,24 @@ class News(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`started #4, #7`; `19 new` where not all are named."""
+        """`started #4, #7`; `19 new` where not all are named; `+1` of others."""
+        if not self.word:
+            return f"+{self.number:,}"
         if not self.are_all_named:
             return f"{self.number:,} {'claims lapsed' if self.word == LAPSED and self.number > 1 else self.word}"
         return f"{self.word} {', '.join(name for name, _ in self.names)}"
 
 
-def what_changed(context: Context) -> list[News]:
-    """Return what has happened to tasks that the human has not seen, the most important first."""
+def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
+    """Return what has happened to tasks that the human has not seen, the most important first, then how many of `needs`
+    are new besides.
+    """
     seen = context.state.seen
     counts = seen.change_counts()
-    deleted = [News(_DELETED, len(seen.deleted))] if seen.deleted else []
+    others = _others(context, needs)
+    last = [News(word, number) for word, number in ((_DELETED, len(seen.deleted)), ("", others)) if number]
     if counts.total() >= MAX_NEW:
-        return [News("changed", counts.total()), *deleted]
+        return [News("changed", counts.total()), *last]
     tasks: dict[str, list[int]] = {}
     if counts.total() <= _MAX_READ:
         for uid, word in seen.named_changes():
@@ -78,7 +88,7 @@ def what_changed(context: Context) -> list[News]:
             names = list(_ranges(sorted(tasks.get(word, ())), context))
             found.append(News(word, number, names[:left]))
             left -= len(found[-1].names)
-    return [*found, *deleted]
+    return [*found, *last] if found or seen.deleted else []
 
 
 def news_ways(news: Sequence[News], since: str, *, ascii_only: bool) -> Iterator[str]:

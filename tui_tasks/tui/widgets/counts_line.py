@@ -237,7 +237,7 @@ class Counts:
         since = self._looked_at()
         text = changes_text.changed_words(self._context, found)
         numbers = (f"{text} since {since}", text, text.partition(" ")[0])
-        news = changes_text.what_changed(self._context) if width else ()
+        news = changes_text.what_changed(self._context, found) if width else ()
         ways = changes_text.news_ways(news, since, ascii_only=self._context.ascii_only)
         return Changes((f"{mark} ", "$changed"), _plain(*ways, *numbers))
 

@@ -124,7 +124,7 @@ class NeedsText(TextDrawing):
         if rows <= _FEW:
             beside = max(2, width // _LEAST_OF_ONE)
             wanted = (self._chosen(needs, number) for number in range(rows * beside, 0, -1))
-            packed = next(packed for chosen in wanted if len(packed := _packed(chosen, beside)) <= rows)
+            packed = next(packed for chosen in wanted if len(packed := _packed(chosen, rows, beside)) <= rows)
         else:
             packed = [[need] for need in self._chosen(needs, rows - 1)]
         keys = {need.key for row in packed for need in row}
@@ -145,8 +145,7 @@ class NeedsText(TextDrawing):
     def _listed(self, shown: Sequence[Entry], rows: int, width: int) -> list[Drawn]:
         """Return one thing a row, and more of its words where there are rows for them."""
         number = max((2, *(cell_len(entry.number) for entry in shown if not entry.need.parts)))
-        room = max(8, width - number - _AROUND_NUMBER - _AGE)
-        columns = _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
+        columns = self._columns(number, width)
         texts = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
         shared = self._shared([len(text) for text, _ in texts], rows)
         drawn: list[Drawn] = []
@@ -156,9 +155,14 @@ class NeedsText(TextDrawing):
             self.acts += [[self._act(entry.need)]] * len(lines)
         return drawn
 
+    @staticmethod
+    def _columns(number: int, width: int) -> _Columns:
+        room = max(8, width - number - _AROUND_NUMBER - _AGE)
+        return _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
+
     def _side_by_side(self, shown: Sequence[Sequence[Entry]], rest: Sequence[Need], width: int) -> list[Drawn]:
-        """Return the rows, with the things of each in columns: mark, number or agent, words. Those of `rest` are
-        counted at the end.
+        """Return the rows: of one thing as in `_listed`, of several in columns with mark, number or agent, words. Those
+        of `rest` are counted at the end.
         """
         ascii_only = self.context.ascii_only
         heads = [[entry.number or entry.aside for entry in row] for row in shown]
@@ -171,6 +175,12 @@ class NeedsText(TextDrawing):
         rows: list[Drawn] = []
         for row in shown:
             parts: list[Part] = []
+            self.acts.append([self._act(entry.need) for entry in row])
+            if len(row) == 1:
+                after = more if row is shown[-1] else ""
+                beside = self._columns(columns[0], width - cell_len(after)).beside(row[0].number)
+                rows.append([*self._row(row[0], *self._fitted(row[0], beside), 1, beside)[0], (after, "$muted")])
+                continue
             for at, entry in enumerate(row):
                 after = more if entry is shown[-1][-1] else ""
                 cells = width // len(row)
@@ -178,7 +188,7 @@ class NeedsText(TextDrawing):
                 column = max(columns[at], cell_len(head)) + 2 if head else 0
                 room = cells - _AROUND_MARK - column - cell_len(after)
                 ways = [safe_line(way, _MOST_BESIDE, ascii_only=ascii_only) for way in entry.ways]
-                text = next((way for way in ways if cell_len(way) <= room), ways[0 if len(row) == 1 else -1])
+                text = next((way for way in ways if cell_len(way) <= room), ways[-1])
                 cut = safe_question if entry.is_question else safe_line
                 text = cut(text, max(1, room), ascii_only=ascii_only)
                 parts += [
@@ -189,7 +199,6 @@ class NeedsText(TextDrawing):
                     (f"{after} ", "$muted"),
                 ]
             rows.append(parts)
-            self.acts.append([self._act(entry.need) for entry in row])
         return rows
 
     def _act(self, need: Need) -> Act:
@@ -259,17 +268,18 @@ class NeedsText(TextDrawing):
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
 
 
-def _packed(needs: Sequence[Need], beside: int) -> list[list[Need]]:
+def _packed(needs: Sequence[Need], rows: int, beside: int) -> list[list[Need]]:
     """Return rows of things: up to so many questions beside one another, and each other thing alone, as its reason is
-    to be read whole.
+    to be read whole; where there is one row, all share it.
     """
-    rows: list[list[Need]] = []
+    packed: list[list[Need]] = []
     for need in needs:
-        if rows and need.kind == rows[-1][-1].kind == ASKS and len(rows[-1]) < beside:
-            rows[-1].append(need)
+        shares = bool(packed) and (rows == 1 or need.kind == packed[-1][-1].kind == ASKS)
+        if shares and len(packed[-1]) < beside:
+            packed[-1].append(need)
         else:
-            rows.append([need])
-    return rows
+            packed.append([need])
+    return packed
 
 
 def _counts(rest: Sequence[Need], needs: Sequence[Need]) -> str:
