@@ -14,14 +14,14 @@ async def test_the_last_thing_of_a_low_screen_ends_with_how_many_are_hidden(plan
         first, failed, last = needs_rows(pilot.app)
         assert first == " •? #4  jose is maintained … Which one?  •? #7  Approve: delete the old GA pro…"
         assert failed == " •✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30         17m"
-        assert last == "  ✗ S4  Digest mail: smtp: 535 authentication failed                     4h   +1"
+        assert last == "  ✗ S4  Digest mail: smtp: 535 authentication failed                    +1   4h"
 
 
 async def test_the_newest_is_never_hidden(plan, jobs, make_app):
     by_agent(plan, "claude-2", *(OpenAsk(f"Which host is number {number}?") for number in range(3)), now=NOW + SECOND)
     by_agent(plan, "claude-2", OpenAsk("Which port?"), now=NOW + 2 * SECOND)
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert "Which port?" in above(pilot.app) and above(pilot.app).endswith("  +5")
+        assert "Which port?" in above(pilot.app) and above(pilot.app).endswith("  +5  17m")
 
 
 async def test_a_high_screen_has_a_row_for_each_and_one_that_counts_the_others(plan, jobs, make_app):

@@ -162,7 +162,7 @@ class NeedsText(TextDrawing):
 
     def _side_by_side(self, shown: Sequence[Sequence[Entry]], rest: Sequence[Need], width: int) -> list[Drawn]:
         """Return the rows: of one thing as in `_listed`, of several in columns with mark, number or agent, words. Those
-        of `rest` are counted at the end.
+        of `rest` are counted behind the last words.
         """
         ascii_only = self.context.ascii_only
         heads = [[entry.number or entry.aside for entry in row] for row in shown]
@@ -177,9 +177,9 @@ class NeedsText(TextDrawing):
             parts: list[Part] = []
             self.acts.append([self._act(entry.need) for entry in row])
             if len(row) == 1:
-                after = more if row is shown[-1] else ""
+                after = f"{more} " if more and row is shown[-1] else ""
                 beside = self._columns(columns[0], width - cell_len(after)).beside(row[0].number)
-                rows.append([*self._row(row[0], *self._fitted(row[0], beside), 1, beside)[0], (after, "$muted")])
+                rows += self._row(row[0], *self._fitted(row[0], beside), 1, beside, after)
                 continue
             for at, entry in enumerate(row):
                 after = more if entry is shown[-1][-1] else ""
@@ -245,8 +245,12 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _row(self, entry: Entry, text: Sequence[str], aside: str, most: int, columns: _Columns) -> list[Drawn]:
-        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
+    def _row(
+        self, entry: Entry, text: Sequence[str], aside: str, most: int, columns: _Columns, after: str = ""
+    ) -> list[Drawn]:
+        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most.
+        `after` stands behind the words.
+        """
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         since, room = "", columns.room_beside(aside)
         if (at := entry.need.at) is not None:
@@ -262,7 +266,7 @@ class NeedsText(TextDrawing):
             (f"{entry.mark} ", entry.color),
             (f"{entry.number:<{columns.number}}  ", "$muted"),
             (shown[0], ""),
-            (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{_AGE - 1}} ", "$muted"),
+            (f"{' ' * (room - cell_len(shown[0]))}{after}{beside}{since:>{_AGE - 1}} ", "$muted"),
         ]
         indent = " " * (columns.number + _AROUND_NUMBER)
         return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
