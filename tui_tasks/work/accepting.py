@@ -204,8 +204,9 @@ class Acceptance:
             Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
+        sent = comments.send(self._store, work, text, self._clock)
         local_values.put(self._store.db, local_values.key_of_sent_back(work.uid), version)
-        return comments.send(self._store, work, text, self._clock)
+        return sent
 
     def discard(self, work: Work) -> Work:
         """Discard a work and end its agent; its branch and files stay, and `take_back` brings it back.

@@ -82,9 +82,8 @@ def main(path: Path) -> int:
     # It runs only once it is recorded: its first hook would else be of an agent that nobody started.
     identity = processes.identity(program.pid)
     if not _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt)):
-        return (
-            127  # its work was discarded meanwhile, or the start is taken back later, with all that it would have made
-        )
+        # Its work was discarded meanwhile, or the start is taken back later, with all that it would have made.
+        return 127
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
     if refusal := program.run():
