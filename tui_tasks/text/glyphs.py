@@ -182,7 +182,7 @@ def spark(values: Sequence[float], top: float = 0, *, ascii_only: bool = False) 
 
 def value_bar(value: float, top: float, cells: int, *, ascii_only: bool = False) -> str:
     """Return a horizontal bar for `value` of `top`, in proportion to at most `cells` cells."""
-    return ("#" if ascii_only else "▄") * _share(value, top, cells)
+    return ("#" if ascii_only else "━") * _share(value, top, cells)
 
 
 def _share(value: float, top: float, steps: int) -> int:

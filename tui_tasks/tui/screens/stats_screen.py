@@ -75,14 +75,14 @@ class StatsText(TextDrawing):
 
 
 class FiguresScroll(VerticalScroll, can_focus=True):
-    """Scrolls the figures. `fit` is called with its height in lines, for charts as tall as there is room for."""
+    """Scrolls the figures. `fit` is called with its height in lines."""
 
     def __init__(self, fit: Callable[[int], None]) -> None:
         super().__init__(id="stats-scroll")
         self._fit = fit
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit the charts."""
+        """Fit the figures."""
         self._fit(event.size.height)
 
 
@@ -132,9 +132,9 @@ class Stats(Overlay):
         self._lines.redraw()
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` Stats   list Plan, last 7 days`."""
+        """` Stats   only list Plan, last 7 days`."""
         home = self.context.state.current_list
-        kind = "list " if home is not None and width >= layout.NARROW else ""
+        kind = "only list " if home is not None and width >= layout.NARROW else ""
         name = safe_line(home.name, max(4, width - 30 - len(kind))) if home is not None else ""
         named = [(kind, "$muted"), (name, "bold")]
         return [(" Stats   ", "bold"), *named, (f"{', ' * bool(name)}last {DAYS} days", "$muted")]

@@ -28,13 +28,12 @@ _GAP: Final = 3
 # In cells: the labels of the left figures, and of the right ones.
 _LABEL: Final = 12
 _RIGHT_LABEL: Final = 20
-# The lines of the first charts at least and at most, and the title and two lines below them.
-_TALL: Final = (4, 6)
-_AROUND_CHARTS: Final = 3
+# From so many lines on, those of the list stand apart from the others.
+_SPACED: Final = 24
+# In cells: the longest bar.
+_LONG: Final = 36
 # The lines of the chart by hour.
 _LOW: Final = 2
-# In cells: the columns of the charts by day and by hour.
-_BAR: Final = 2
 # Before the numbers of failed runs, where there is room; the title of the chart names them too.
 _FAILED: Final = "failed "
 
@@ -90,84 +89,98 @@ class Figures:
 
 
 def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> list[Drawn]:
-    """Return all lines in a width: numbers with sparklines first, then the charts.
-
-    The first charts are as tall as lets all lines be on screen, or themselves where that cannot be.
-    """
-    numbers = [*_numbers(figures, width, ascii_only), *_failed_tasks(figures, width, ascii_only)]
+    """Return all lines: numbers with sparklines where it is narrow, else numbers and charts. `height`: those seen."""
+    numbers = _numbers(figures, width, height, ascii_only)
+    numbers += _failed_tasks(figures, width, ascii_only)
     if width < _NARROW:
         return numbers
-    rest = _more_charts(figures, width, ascii_only)
-    most = height - len(numbers) - _AROUND_CHARTS
-    left = most - 1 - len(rest)
-    tall = min(max(left if left >= _TALL[0] else most, _TALL[0]), _TALL[1])
     half = (width - _GAP - 2) // 2
-    charts_ = _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
-    return [*numbers, *charts_, *rest]
-
-
-def _more_charts(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """Return how long tasks and questions took, and when jobs ran."""
-    half = (width - _GAP - 2) // 2
-    waited = [
-        wait.answered_at - wait.opened_at for wait in figures.waits if wait.answered_at and wait.state == "answered"
+    return [
+        *numbers,
+        *_by_day(figures, half, ascii_only),
+        *_by_time(figures, half, ascii_only),
+        *_runs(figures, width - 2, ascii_only),
+        *([[], [(f" Only the newest {statistics.MAX:,} journal entries are counted.", "$muted")]] * figures.cut),
     ]
-    took = _spans("tasks by time to done", figures.tally.took, half, ascii_only)
-    answered = _spans("questions by time to your answer", waited, half, ascii_only)
-    lines: list[Drawn] = []
-    if took or answered:
-        lines += _beside(took or _titled("no task was done"), answered or _titled("no question was answered"), half)
-    lines += _runs(figures, width - 2, ascii_only)
-    if figures.cut:
-        lines += [[], [(f" Only the newest {statistics.MAX:,} journal entries are counted.", "$muted")]]
-    return lines
 
 
-def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
+def _by_day(figures: Figures, half: int, ascii_only: bool) -> list[Drawn]:
+    """Return how many tasks were open and done each day, in one scale."""
+    opened, done, days = figures.open_by_day, figures.done_by_day, _weekdays(figures)
+    top = max(*opened, *done)
+    was_open = any((figures.tally.open_at_start(figures.now_open), *opened))
+    return _beside(
+        _bars("open tasks at the end of each day", days, opened, top, half, ascii_only)
+        if was_open
+        else _titled("no task was open"),
+        _bars("done tasks by day", days, done, top, half, ascii_only) if any(done) else _titled("no task was done"),
+        half,
+    )
+
+
+def _by_time(figures: Figures, half: int, ascii_only: bool) -> list[Drawn]:
+    """Return how long tasks and questions took, in one scale; nothing where there were none."""
+    answers = [wait for wait in figures.waits if wait.state == "answered"]
+    waited = [wait.answered_at - wait.opened_at for wait in answers if wait.answered_at]
+    took, answered = (statistics.spread(times, _EDGES) for times in (figures.tally.took, waited))
+    top = max(*took, *answered)
+    if not top:
+        return []
+    return _beside(
+        _spans("tasks by time to done", took, top, half, ascii_only) or _titled("no task was done"),
+        _spans("questions by time to your answer", answered, top, half, ascii_only)
+        or _titled("no question was answered"),
+        half,
+    )
+
+
+def _numbers(figures: Figures, width: int, height: int, ascii_only: bool) -> list[Drawn]:
     tally, jobs = figures.tally, figures.jobs
     done = sum(tally.done)
     finished = done + tally.failed
     change = f"{tally.open_at_start(figures.now_open)} {'->' if ascii_only else '→'} {figures.now_open} now"
     pace = f"{done / DAYS:.1f} a day"
     half = (width - _GAP - 2) // 2
-    failed = _failed(figures, finished, (width if width < _NARROW else half + _GAP) - _LABEL - 3)
     of_jobs = [
         *_counted(jobs.failing - figures.jobs_put_away, "failed", "failed", ascii_only),
         *([(f", {figures.jobs_put_away:,} failed put away", "$muted")] if figures.jobs_put_away else []),
         *_counted(jobs.late, "overdue", "late", ascii_only),
     ]
     longest = ", ".join(filter(None, (_span(figures.longest, "nothing asked"), figures.longest_about)))
-    left = [_number("failed tasks", failed)]
+    left = [_number("failed tasks", _failed(figures, finished))]
     if figures.proven:
         checked = sum(figures.proven.values())
         left.append(_number("proven tasks", f"{figures.proven.get('passed', 0)} of {checked} with checks"))
-    beside = ("other lists", figures.failed_elsewhere), ("agents", figures.failed_agents)
-    for name, number in (*beside, ("checks", figures.failed_checks)):
-        if number:
-            left.append([*_number(name, ""), *_counted(number, "failed", "failed", ascii_only)[1:]])
-    left.append([*_number("jobs", str(jobs.total) if jobs.total else "no jobs"), *of_jobs])
     right = [
         _number("median time to done", _span(tally.median_took, "no task done"), _RIGHT_LABEL),
         _number("median wait for you", _span(statistics.median_wait(figures.waits), "nothing answered"), _RIGHT_LABEL),
         _number("longest wait for you", longest, _RIGHT_LABEL),
         _number("longest task silence", _span(tally.quiet(figures.now) or None, "no task at work"), _RIGHT_LABEL),
     ]
+    beside = ("other lists", figures.failed_elsewhere), ("agents", figures.failed_agents)
+    elsewhere = [
+        [*_number(name, ""), *_counted(number, "failed", "failed", ascii_only)[1:]]
+        for name, number in (*beside, ("checks", figures.failed_checks))
+        if number
+    ]
+    of_all: Drawn = [*_number("jobs", str(jobs.total) if jobs.total else "no jobs"), *of_jobs]
     if width < _NARROW:
-        opened = _spark("open tasks", figures.open_by_day, change, "$primary", ascii_only)
-        return [opened, _spark("done tasks", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
+        opened = _spark("open tasks", figures.open_by_day, change, "~primary", ascii_only)
+        done_ = _spark("done tasks", figures.done_by_day, pace, "~state-done", ascii_only)
+        return [opened, done_, *left, *elsewhere, of_all, *right]
     done_text = f"{done}, {pace}" if done else "none"
-    return _beside([_number("open tasks", change), _number("done tasks", done_text), *left], right, half)
+    of_list = [_number("open tasks", change), _number("done tasks", done_text), *left]
+    of_list += [[]] * (len(right) - len(of_list) + (height >= _SPACED))
+    right += [[]] * (len(of_list) - len(right))
+    return _beside([*of_list, of_all], [*right, *elsewhere], half)
 
 
-def _failed(figures: Figures, finished: int, room: int) -> str:
-    """Return `1 of 4 finished (25%)`, and that it is of this list where the counts above the figures include others."""
+def _failed(figures: Figures, finished: int) -> str:
+    """Return `1 of 4 finished (25%)`."""
     number = figures.tally.failed
     share = f" ({number / finished:.0%})" if number else ""
-    shorter = f"{number or 'none'} of {finished}" if finished else "no task finished"
     share += f", {figures.tasks_put_away:,} put away" if figures.tasks_put_away else ""
-    whole = f"{shorter} finished{share}" if finished else shorter
-    texts = [f"{whole} in this list", f"{shorter}{share} in this list", f"{shorter} in this list", whole]
-    return next((text for text in texts if cell_len(text) <= room), whole) if figures.failed_elsewhere else whole
+    return f"{number or 'none'} of {finished} finished{share}" if finished else "no task finished"
 
 
 def whole_failures(figures: Figures, width: int) -> set[str]:
@@ -225,61 +238,51 @@ def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Dr
     return [*lines, []]
 
 
-def _weekdays(figures: Figures, cells: int) -> str:
+def _weekdays(figures: Figures) -> list[str]:
     days = (figures.tally.bounds[at] for at in range(0, DAYS * QUARTERS, QUARTERS))
-    names = (_WEEKDAYS[datetime.fromtimestamp(day // SECOND, figures.zone).weekday()] for day in days)
-    return "".join(name[:cells].ljust(cells) for name in names)
+    return [_WEEKDAYS[datetime.fromtimestamp(day // SECOND, figures.zone).weekday()] for day in days]
 
 
 def _titled(title: str) -> list[Drawn]:
     return [[(f" {title}", "$muted")]]
 
 
-def _columns(values: Sequence[int], tall: int, cells: int, ascii_only: bool) -> list[Drawn]:
-    """Return the lines of a chart of columns, each with its number on top. They grow by whole lines, without seams."""
-    top, columns = max(values), []
-    for value in values:
-        full = max(1, round(value / top * tall)) if value else 0
-        bars: list[Part] = [("", "")] * (tall - full) + [(f"{value:,}" if value else "", "")]
-        bars += [(("#" if ascii_only else "█") * min(_BAR, cells - 1), "%primary")] * full
-        columns.append([[part, (" " * (cells - cell_len(part[0])), "")] for part in bars])
-    return [[(" ", ""), *chain.from_iterable(line)] for line in zip(*columns, strict=True)]
-
-
-def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    if not any((figures.tally.open_at_start(figures.now_open), *figures.open_by_day)):
-        return _titled("no task was open")
-    return _by_day("open tasks at the end of each day", figures, figures.open_by_day, width, tall, ascii_only)
-
-
-def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
-    if not any(figures.done_by_day):
-        return _titled("no task was done")
-    return _by_day("done tasks by day", figures, figures.done_by_day, width, tall, ascii_only)
-
-
-def _by_day(
-    title: str, figures: Figures, values: Sequence[int], width: int, tall: int, ascii_only: bool
+def _bars(
+    title: str, names: Sequence[str], values: Sequence[int], top: int, width: int, ascii_only: bool
 ) -> list[Drawn]:
-    cells = max(4, min(6, (width - 1) // DAYS))
-    days: Drawn = [(f" {_weekdays(figures, cells)}", "$muted")]
-    return [*_titled(title), *_columns(values, tall, cells, ascii_only), days]
-
-
-def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> list[Drawn]:
-    """Return a bar for each span of time; nothing without times."""
-    counts = statistics.spread(times, _EDGES)
-    room = max(4, width - 16)
+    """Return a thin bar for each name, up to `top`; the numbers of the longest are bright."""
+    label = max(map(len, names)) + 2
+    room = max(4, min(_LONG, width - label - 6))
     lines = _titled(title)
-    found = [at for at, count in enumerate(counts) if count]
+    for name, value in zip(names, values, strict=True):
+        bar = value_bar(value, top, room, ascii_only=ascii_only)
+        number = (f"{' ' * bool(bar)}{value:,}", "" if value == max(values) else "$muted")
+        lines.append([(f" {name:<{label}}", "$muted"), (bar, "~primary"), number])
+    return lines
+
+
+def _spans(title: str, counts: Sequence[int], top: int, width: int, ascii_only: bool) -> list[Drawn]:
+    """Return a bar for each span of time from the shortest to the longest that is counted; nothing without any."""
+    found = [at for at, number in enumerate(counts) if number]
     if not found:
         return []
-    # Those between the shortest and the longest alone.
-    for name, tasks in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
-        bars = value_bar(tasks, max(counts), room, ascii_only=ascii_only)
-        name = name.replace("–", "-") if ascii_only else name
-        lines.append([(f" {name:<8}", "$muted"), (bars, "~primary"), (f" {tasks}" if tasks else "", "")])
-    return lines
+    shown = slice(found[0], found[-1] + 1)
+    names = [name.replace("–", "-") if ascii_only else name for name in _SPANS]
+    return _bars(title, names[shown], counts[shown], top, width, ascii_only)
+
+
+def _columns(values: Sequence[int], cells: int, ascii_only: bool) -> list[Drawn]:
+    """Return the lines of a chart of columns, which grow by whole lines, without seams. A number stands on each that
+    differs from the one before it; that of the highest is bright.
+    """
+    columns, before, top = [], 0, max(values)
+    for value in values:
+        full = max(1, round(value / top * _LOW)) if value else 0
+        number = (f"{value:,}" if value != before else "", "" if value == top else "$muted")
+        bars: list[Part] = [*[("", "")] * (_LOW - full), number, *[("#" if ascii_only else "█", "%primary")] * full]
+        columns.append([[part, (" " * (cells - cell_len(part[0])), "")] for part in bars])
+        before = value
+    return [[(" ", ""), *chain.from_iterable(line)] for line in zip(*columns, strict=True)]
 
 
 def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
@@ -298,7 +301,7 @@ def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     kept = f"{count(len(figures.runs), 'kept run')} of the last {DAYS} days"
     title = f"job runs by {'hour' if span == 1 else 'three hours'} of the day   {kept}"
     lines: list[Drawn] = [[(f" {title}", "$muted"), *_counted(failed.total(), "failed", "failed", ascii_only)]]
-    lines += _columns([started[hour] for hour in hours], _LOW, cells, ascii_only)
+    lines += _columns([started[hour] for hour in hours], cells, ascii_only)
     lines.append([(" " + "".join(f"{hour * span:02}".ljust(cells) for hour in hours), "$muted")])
     if failed.total():
         counts = " " + "".join(str(failed[hour] or "").ljust(cells) for hour in hours).rstrip()
