@@ -12,6 +12,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
+from tui_tasks.core.read.ask_queries import waiting
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_answers import Reply
@@ -801,12 +802,19 @@ async def test_the_options_of_a_question_that_is_drawn_close_are_where_they_are_
         assert "claude-2 lately" not in str(drawn)
 
 
-async def test_undo_says_once_that_an_answer_stays_before_it_takes_back_the_change_before(plan, make_app):
+async def test_undo_begins_a_message_that_corrects_an_answer_before_it_takes_back_the_change_before(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
         await settle(pilot, "a", "1", "u")
-        assert said(app) == "claude-1 has your answer, which nothing takes back. u again undoes the change before it."
+        assert "Your answer stays. Message to claude-1" in shown(app)
+        assert app.screen.query_one("#answer").value == 'Instead of "pyjwt": '
+        await settle(pilot, *"jose", "escape", "u")
+        assert app.screen.query_one("#answer").value == 'Instead of "pyjwt": jose'
+        await settle(pilot, "enter")
+        assert [one.text for one in waiting(app.link.db, "claude-1")] == ['Instead of "pyjwt": jose']
+        await settle(pilot, "u")
+        assert said(app).startswith("Taken back: your message to claude-1.")
         assert status(app, plan[8]) == "skipped"
         await settle(pilot, "u")
         assert "Undo “#8 Backup restore drill: pending → skipped”?" in shown(app)

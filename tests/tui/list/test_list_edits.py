@@ -371,7 +371,7 @@ async def test_where_only_an_answer_was_given_undo_says_that_it_cannot_be_undone
         store.commit(AnswerAsk(ask.uid, "this"), actor="human", now=NOW)
     app = make_app(tmp_path / "t.db")
     async with opened(app) as pilot:
-        await press(app, pilot, "u")
+        await settle(pilot, "u", "escape", "u")
         assert said(app) == "You have no change to undo; an answer to an agent cannot be undone."
 
 

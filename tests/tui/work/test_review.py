@@ -826,9 +826,7 @@ async def test_undo_asks_before_it_takes_a_merge_back(plan, place, make_app, how
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
 
-async def test_undo_says_of_an_answer_that_nothing_takes_it_back_before_it_takes_back_an_earlier_merge(
-    plan, place, make_app
-):
+async def test_undo_begins_to_correct_an_answer_before_it_takes_back_an_earlier_merge(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     with Store(plan.path) as store:
         acceptance = Acceptance(store, lambda: NOW)
@@ -838,7 +836,9 @@ async def test_undo_says_of_an_answer_that_nothing_takes_it_back_before_it_takes
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "u")
-        assert "claude-2 has your answer, which nothing takes back" in said(app)
+        assert "Your answer stays. Message to claude-2" in shown(app)
+        await settle(pilot, "enter")
+        assert said(app) == "Nothing sent. u again undoes the change before your answer."
         assert state_of(plan, work) == "merged"
         await settle(pilot, "u", "y")
         await until(pilot, lambda: state_of(plan, work) == "ready")

@@ -11,6 +11,7 @@ from typing import Final
 from typing_extensions import override
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import TakeBack, Undo
@@ -148,6 +149,29 @@ async def took_message_back(context: Context, said_of: str | None) -> str | None
     context.drafts[f"message {sent.agent}"] = sent.text
     context.say(f"Taken back: your message to {shown}. {context.keymap.key_of('agent_message')} has its text again.")
     return sent.uid
+
+
+async def correct_answer(context: Context, ask: Ask) -> bool:
+    """Ask for a message to the agent that the human answered: `Instead of "Yes": ` and what is meant. The answer stays,
+    as nothing records whether its agent has read it. Return False where Esc keeps what was typed for the next time.
+    """
+    from tui_tasks.tui.asks import ask_text  # most undo is of changes
+    from tui_tasks.tui.inputs.editor import MessageDialog, Recipient
+
+    shown, until = agent_text.who(ask.agent, 30), read_when(context, ask.agent)
+    when = f". Read when {until}" if until is not None else ""
+    begun = f'Instead of "{safe_line(ask_text.in_one_line(ask.answer or ""), 60)}": '
+    recipient = Recipient(f"instead {ask.uid}", f"Your answer stays. Message to {shown}{when}", "Send", "")
+    dialog = MessageDialog(context, [recipient], begun)
+    text = await context.ask(dialog)
+    if recipient.draft in context.drafts:
+        return False
+    if text is None or text.strip() in ("", begun.strip()):
+        context.say(f"Nothing sent. {context.keymap.key_of('undo')} again undoes the change before your answer.")
+        return True
+    with dialog.keeps_unless_done():
+        await send_message(context, ask.agent, text.strip())
+    return True
 
 
 def is_there(context: Context, agent: str) -> bool:

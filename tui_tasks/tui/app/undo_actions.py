@@ -56,11 +56,12 @@ class UndoActions:
         self._opened_at = opened_at
         # The changes that cannot be taken back, which undo passes over, each with the reason.
         self._passed_over: dict[int, str] = {}
-        # The answered question, and the message, of which was said that no undo takes them back.
-        self._said_of_answer = self._said_of_message = ""
+        # The answer that a message was begun to correct, and the message of which was said that nothing takes it back.
+        self._corrected = self._said_of_message = ""
 
     async def undo(self) -> None:
-        """Take back the human's newest change, or that all was marked as seen since it.
+        """Take back the human's newest change, or that all was marked as seen since it; begin a message that corrects
+        their newest answer.
 
         Offer to pass over a change that cannot be taken back.
         """
@@ -69,14 +70,15 @@ class UndoActions:
         if (taken := await agent_actions.took_message_back(self._context, self._said_of_message)) is not None:
             self._said_of_message = taken
             return
+        if await self._corrects_answer():
+            return
         if self._context.state.has_work and (ended := newest_ended(self._context.db)) is not None:
-            if not self._has_answered():
-                work, entry, passed = ended
-                above = ""
-                if passed is not None:
-                    why = undo.why_not_by_undo(self._context.db, passed)
-                    above = f"“{self._described(passed)}” cannot be undone: {why}. "
-                await _undo_end(self._context, work, entry, above)
+            work, entry, passed = ended
+            above = ""
+            if passed is not None:
+                why = undo.why_not_by_undo(self._context.db, passed)
+                above = f"“{self._described(passed)}” cannot be undone: {why}. "
+            await _undo_end(self._context, work, entry, above)
             return
         if not await self._agrees_to_undo():
             return
@@ -113,14 +115,13 @@ class UndoActions:
         undone = journal.entry(self._context.db, change).undoes or change
         self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
 
-    def _has_answered(self) -> bool:
-        """Say, once for each answer, that the human's newest act is one, which no undo takes back."""
+    async def _corrects_answer(self) -> bool:
+        """Begin, once for each answer, a message that corrects it, where the human's newest act is an answer."""
         ask = ask_queries.answered_last(self._context.db)
-        if ask is None or ask.uid == self._said_of_answer:
+        if ask is None or ask.uid == self._corrected:
             return False
-        self._said_of_answer = ask.uid
-        key, who = self._context.keymap.key_of("undo"), agent_text.who(ask.agent, 30)
-        self._context.say(f"{who} has your answer, which nothing takes back. {key} again undoes the change before it.")
+        if await agent_actions.correct_answer(self._context, ask):
+            self._corrected = ask.uid
         return True
 
     async def _agrees_to_undo(self) -> bool:
@@ -132,8 +133,6 @@ class UndoActions:
         change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
         if change is None:
             self._say_nothing_left()
-            return False
-        if self._has_answered():
             return False
         if undo.why_not_by_undo(db, change) is not None:
             return True  # It is refused, and the question about the one before follows.

@@ -333,11 +333,11 @@ class MessageDialog(TextDialog):
     A text that was kept comes back with the recipient that it was for.
     """
 
-    def __init__(self, context: Context, recipients: Sequence[Recipient], *, note: str = "") -> None:
-        """`note` stands before each prompt."""
+    def __init__(self, context: Context, recipients: Sequence[Recipient], value: str = "", *, note: str = "") -> None:
+        """`value` is the text to begin with; `note` stands before each prompt."""
         self.to = next((one for one in recipients if one.draft in context.drafts), recipients[0])
         """The recipient."""
-        super().__init__(context, "", draft=self.to.draft)
+        super().__init__(context, "", value, draft=self.to.draft)
         self._recipients = recipients
         self._note = note
 
