@@ -23,7 +23,7 @@ from tui_tasks.core.errors import Forbidden, Refusal
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
-from tui_tasks.core.read import work_queries, work_text
+from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -33,6 +33,7 @@ from tui_tasks.work import (
     agent_terminals,
     agent_worktrees,
     auto_lists,
+    comments,
     interrupted_steps,
     launcher,
     starting,
@@ -304,6 +305,19 @@ def test_a_program_that_the_system_does_not_run_has_failed_with_its_words(conten
     assert (work.state, work.message.startswith(f"{robot}: ")) == ("failed", True)
     assert task_queries.task(store.db, task).status == "pending"
     assert [one.state for one in session_queries.everyone(store.db)] == [session_queries.GONE]
+
+
+def test_a_comment_waits_where_the_program_of_ready_work_can_no_longer_be_executed(
+    store, clock, configure, starter, task
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    robot = Path(starting.settings().programs["robot"].command[0])
+    robot.write_text("#!/nowhere/sh\n")
+    sent = comments.send(store, work, "Mind the tests.", clock)
+    assert (sent.work.state, sent.work.message) == ("ready", f"not started again: {robot}: No such file or directory")
+    assert [one.text for one in ask_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
+    assert session_queries.find(store.db, work.agent).state == session_queries.GONE
 
 
 def test_a_setup_command_that_fails_starts_nothing_and_leaves_nothing(store, repo, configure, starter, task):

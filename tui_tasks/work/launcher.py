@@ -37,6 +37,7 @@ class LaunchFile(msgspec.Struct, frozen=True):
         cwd: the folder in which it runs.
         environment: its variables.
         prompt: the prompt, if the program does not tell it by hooks; else empty.
+        delivered: the entries that delivered the messages in the prompt, if the program is started again; else None.
     """
 
     database: str
@@ -45,6 +46,7 @@ class LaunchFile(msgspec.Struct, frozen=True):
     cwd: str
     environment: dict[str, str]
     prompt: str = ""
+    delivered: tuple[int, ...] | None = None
 
     def write(self, path: Path) -> None:
         """Write it for its owner alone.
@@ -88,7 +90,7 @@ def main(path: Path) -> int:
         signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
     if refusal := program.run():
         message = f"{launch.argv[0]}: {refusal}"
-        _commit(launch, lambda store, work, now: _fail(store, work, now, message))
+        _commit(launch, lambda store, work, now: _fail(store, work, now, message, launch.delivered))
         sys.stdout.write(f"{message}\n")
         return 127
     status = _wait(program.pid)
@@ -219,13 +221,23 @@ def _run(store: Any, work: Any, now: int, identity: processes.ProcessIdentity, p
     store.commit(RunWork(work.uid, Process(*identity).on(store.db.machine), prompt), actor=SYSTEM, now=now)
 
 
-def _fail(store: Any, work: Any, now: int, message: str) -> None:
+def _fail(store: Any, work: Any, now: int, message: str, delivered: tuple[int, ...] | None) -> None:
     from tui_tasks.core.operations.sessions import EndSession
     from tui_tasks.core.operations.work import FailWork
     from tui_tasks.core.vocab import SYSTEM
 
     end = EndSession(work.agent, "it was not started")
-    store.commit(end, FailWork(work.uid, message), actor=SYSTEM, now=now)
+    then = (FailWork(work.uid, message),) if delivered is None else not_again(work, message, delivered)
+    store.commit(end, *then, actor=SYSTEM, now=now)
+
+
+def not_again(work: Any, message: str, delivered: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return what records why the program of a work was not started again: the messages in its prompt still wait."""
+    from tui_tasks.core.operations.asks import ReturnMessages
+    from tui_tasks.core.operations.work import WorkReady
+    from tui_tasks.core.read.work_text import NOT_AGAIN
+
+    return ReturnMessages(delivered), WorkReady(work.uid, message=f"{NOT_AGAIN}{message}")
 
 
 def _end(store: Any, work: Any, now: int) -> None:

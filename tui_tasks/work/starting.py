@@ -16,9 +16,9 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
-from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
+from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.work import FailWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import FailWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -34,7 +34,7 @@ from tui_tasks.work import agent_terminals, agent_worktrees, clean_up, program_c
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.git import worktrees
-from tui_tasks.work.launcher import LaunchFile
+from tui_tasks.work.launcher import LaunchFile, not_again
 from tui_tasks.work.program_commands import prompt
 
 
@@ -193,15 +193,16 @@ class Starter:
         messages = self._store.commit(DeliverMessages(work.agent), actor=work.agent, now=self._clock())[0]
         settings_ = settings()
         resumes = program_commands.resumes(settings_, work, session)
+        delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)
         try:
             if work.terminal is not None:
                 Terminals(self._store.path).end(work.terminal)
             task = task_queries.task(self._store.db, work.task_uid)
-            self._launch(work, task, settings_, [one.text for one in messages], resumes=resumes)
+            words = [one.text for one in messages]
+            self._launch(work, task, settings_, words, resumes=resumes, delivered=delivered)
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
-            delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)
-            self._store.commit(ReturnMessages(delivered), WorkReady(work.uid), actor=SYSTEM, now=self._clock())
+            self._store.commit(*not_again(work, message, delivered), actor=SYSTEM, now=self._clock())
             raise Conflict(f"{work.agent} has ended and cannot be started again: {message}") from error
 
     def _place(
@@ -276,11 +277,19 @@ class Starter:
         return work
 
     def _launch(
-        self, work: Work, task: Task, settings: WorkSettings, words: Sequence[str], *, resumes: str | None = None
+        self,
+        work: Work,
+        task: Task,
+        settings: WorkSettings,
+        words: Sequence[str],
+        *,
+        resumes: str | None = None,
+        delivered: tuple[int, ...] | None = None,
     ) -> None:
         """Start the launcher, which runs the program: in a tmux terminal if the work has one, else in the background.
 
         `resumes`: the session that it resumes, with the words alone as its prompt (see `program_commands.command`).
+        `delivered`: the entries that delivered these words, if it is started again.
         """
         folder = self._data / "work"
         make_folder(str(folder))
@@ -296,7 +305,7 @@ class Starter:
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
         prompt_to_record = "" if command.has_hooks else text
         path = folder / f"{work.uid}.launch"
-        LaunchFile(database, work.uid, command.argv, cwd, environment, prompt_to_record).write(path)
+        LaunchFile(database, work.uid, command.argv, cwd, environment, prompt_to_record, delivered).write(path)
         argv = [sys.executable, "-P", "-m", processes.LAUNCHER, str(path)]
         try:
             if work.terminal is not None:

@@ -77,10 +77,14 @@ class ReportWork(Operation, frozen=True):
 
 
 class WorkReady(Operation, frozen=True):
-    """Record that the turn of an agent is over with changes to review. Result: the work."""
+    """Record that the turn of an agent is over with changes to review. Result: the work.
+
+    `message`: why it did not go on.
+    """
 
     uid: str
     summary: str | None = None
+    message: str | None = None
 
 
 class CountWork(Operation, frozen=True):

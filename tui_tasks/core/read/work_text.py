@@ -19,6 +19,8 @@ from tui_tasks.core.vocab import HUMAN
 
 CONFLICTS: Final = "conflicts with "
 """How the text begins that says in which files a work does not merge."""
+NOT_AGAIN: Final = "not started again: "
+"""How the text begins that says why the program of ready work could not go on; what the human wrote to it waits."""
 START_TAKES: Final = 60_000_000
 """Microseconds in which a program that has ended is started again."""
 _READING_TAKES: Final = 5_000_000
@@ -129,7 +131,7 @@ def obstacle(db: Database, work: Work) -> str:
 
 
 def _obstacle(work: Work, counted: Counts | None) -> str:
-    if work.message and work.state == "ready":
+    if work.message and work.state == "ready" and not work.message.startswith(NOT_AGAIN):
         return f"not merged: {work.message}"  # then; what was in the way may be gone by now
     return work.message or (counted.conflicts if counted is not None else None) or ""
 

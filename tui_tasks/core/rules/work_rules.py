@@ -226,20 +226,20 @@ def report_work(tx: Transaction, op: ReportWork) -> Work:
     return _be_ready(tx, own[-1], op.summary)
 
 
-def _be_ready(tx: Transaction, work: Work, summary: str | None) -> Work:
+def _be_ready(tx: Transaction, work: Work, summary: str | None, message: str | None = None) -> Work:
     if work.state not in ("starting", "working", "ready", "conflict"):
         raise Conflict(f"the work is {work.state}", state=work.state)
     if work.state == "ready" and summary in (None, work.summary):
         return work
     more = {} if summary is None else {"summary": summary}
-    return set_columns(tx, work, "work.ready", state="ready", message=None, **more)
+    return set_columns(tx, work, "work.ready", state="ready", message=message, **more)
 
 
 @rule(WorkReady)
 def work_ready(tx: Transaction, op: WorkReady) -> Work:
     """Record that a turn is over with something to review."""
     require_human(tx)
-    return _be_ready(tx, work_queries.find(tx.db, op.uid), op.summary)
+    return _be_ready(tx, work_queries.find(tx.db, op.uid), op.summary, op.message)
 
 
 def follow_status(tx: Transaction, task: Task) -> None:
