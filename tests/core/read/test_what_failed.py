@@ -27,6 +27,7 @@ from tui_tasks.core.operations.tasks import (
     DeleteTask,
     EditTask,
     EnsureList,
+    ImportTask,
     LapseClaims,
     LogTask,
 )
@@ -39,6 +40,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.hooks.intake import record_report
+from tui_tasks.text.times import SECOND
 
 
 def run_each_minute(jobs: Jobs, clock: Clock, *outcomes: str, **settings: int) -> str:
@@ -287,6 +289,25 @@ def test_what_the_human_has_hidden_or_put_away_does_not_count_in_a_digest_until_
     local_values.put(store.db, local_values.SEEN, clock() + 1)
     clock.forward(1)
     assert task in [line.task for line in day.digest().groups["put_away"]], (task, crashed)
+
+
+def test_an_imported_failure_is_put_away_only_once_it_has_arrived_whenever_it_happened(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    known = day.task("Docs")
+    long_ago = clock() - 1
+    local_values.put(store.db, local_values.SEEN, clock() + 1)
+    clock.forward(1)
+    for uid in (known, "new"):
+        fields = {"name": "Docs", "status": "failed"}
+        day.commit("human", ImportTask(uid, day.home.uid, fields, times={"finished_at": long_ago}))
+    assert [line.task for line in day.digest().groups["failed"]] == [known, "new"]
+    lines = [list_pages.line(store.db, uid) for uid in (known, "new")]
+    assert [task_records.failed_at(store.db, line) for line in lines if line is not None] == [clock() - SECOND, clock()]
+    local_values.put(store.db, local_values.SEEN, clock() + 1)
+    clock.forward(1)
+    assert [line.task for line in day.digest().groups["put_away"]] == [known, "new"]
 
 
 def test_a_digest_names_all_agents_of_a_race_in_one_line_and_says_that_their_task_is_deleted(

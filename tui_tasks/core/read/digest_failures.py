@@ -127,7 +127,7 @@ def _is_put_away(db: Database, one: _Failure, away: PutAway) -> bool:
         return away.has(local_values.key_of_agent(one.who), one.at)
     task = list_pages.line(db, one.task) if one.task is not None else None
     if task is not None and vocab.task_failed(task.status):
-        return away.has(local_values.key_of_task(task.uid), task.finished_at or 0)
+        return away.has(local_values.key_of_task(task.uid), task_records.failed_at(db, task))
     return one.kind == "session" and away.has(local_values.key_of_agent(one.uid), one.at)
 
 

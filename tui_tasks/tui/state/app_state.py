@@ -131,6 +131,7 @@ class AppState:
         self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
         self._why_failed: dict[str, str] = {}
+        self._failed_at: dict[str, int] = {}
         self.failing_jobs: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.cursor_deleted: str | None = None
@@ -289,7 +290,7 @@ class AppState:
     def waits_for_you(self) -> bool:
         """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
-        failed = any((task.finished_at or 0) >= self.seen.put_away_at for task in self.failed_tasks[:1])
+        failed = any(self.failed_at(task) >= self.seen.put_away_at for task in self.failed_tasks)
         failed |= bool(self.failed_work)
         failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing_jobs[:1])
         return bool(self.need_you or self.reviewable or self.held or stuck or failed)
@@ -448,6 +449,7 @@ class AppState:
         lists = [home.id for home in self.active_lists if home.failed]
         self.failed_tasks = tasks = overview.failed_last(self._db, lists, MAX_FAILED)
         self._why_failed = {}
+        self._failed_at = {}
         self.failed_last = [(task, self.why_failed(task)) for task in tasks[:_MAX_REASONS]]
 
     def why_failed(self, task: TaskLine) -> str:
@@ -455,6 +457,12 @@ class AppState:
         if task.uid not in self._why_failed:
             self._why_failed[task.uid] = task_records.end_reason(self._db, task)
         return self._why_failed[task.uid]
+
+    def failed_at(self, task: TaskLine) -> int:
+        """Return when one of `failed_tasks` failed, as `task_records.failed_at` does; it is read once."""
+        if task.uid not in self._failed_at:
+            self._failed_at[task.uid] = task_records.failed_at(self._db, task)
+        return self._failed_at[task.uid]
 
     def _follow_failures(self, entries: Iterable[Change]) -> None:
         """Read again which tasks failed last, after entries about failed tasks or about those."""

@@ -196,7 +196,7 @@ class Needs:
     def _failed_tasks(self) -> list[TaskLine]:
         """Return the tasks that have failed since the human said that all was seen."""
         state = self._context.state
-        return [task for task in state.failed_tasks if (task.finished_at or 0) >= state.seen.put_away_at]
+        return [task for task in state.failed_tasks if state.failed_at(task) >= state.seen.put_away_at]
 
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen."""
@@ -206,7 +206,7 @@ class Needs:
         if len(unseen) == len(state.failed_tasks) < state.failed:
             yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
         for task in unseen:
-            yield Need(FAILED, key_of_task(task.uid), "failed", task.finished_at, task.uid, row=task)
+            yield Need(FAILED, key_of_task(task.uid), "failed", state.failed_at(task), task.uid, row=task)
         for job in state.failing_jobs:
             if job.at is None or job.at >= state.seen.put_away_at:
                 yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)

@@ -159,6 +159,12 @@ def status_change(db: Database, task: str, status: str, until: int = 2**62) -> S
     return StatusChange(at, actor, journal.values_of(why), agent, result, note, next_at)
 
 
+def failed_at(db: Database, task: TaskLine) -> int:
+    """Return when this database learned that a task has failed: an imported file may name any earlier instant."""
+    change = status_change(db, task.uid, task.status)
+    return change.at if change is not None else task.finished_at or 0
+
+
 _LOG_UIDS = Statement(lambda: LogRow.select(LogRow.uid).where(LogRow.task_uid == slot("task")))
 
 
