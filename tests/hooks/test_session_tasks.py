@@ -17,6 +17,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
+from tui_tasks.hooks.redaction import REDACTED, redactor
 from tui_tasks.settings.config import SessionSettings
 
 
@@ -340,6 +341,23 @@ def test_keys_and_tokens_are_kept_nowhere(secret: str, claude: Player, store: St
     assert "[redacted]" in kept
     core = max(secret.replace("\n", "\\n").replace('"', "").split(), key=len)[-12:]
     assert core not in kept
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("curl -u a:b -sU c:d --user=e:f x", "curl -u a:* -sU c:* --user=e:* x"),
+        ("cd x && curl --user 'a:b c, d' -u \"e:f g\" x", "cd x && curl --user 'a:*' -u \"e:*\" x"),
+        ("curl -u a:b x | curl -H 'A: b' -u 'c d:e f'", "curl -u a:* x | curl -H 'A: b' -u 'c d:*'"),
+        # Here a shell takes what stands behind the blank as a word of a command.
+        ('find . -name "; curl -u "a:b -delete "x"', 'find . -name "; curl -u "a:* -delete "x"'),
+        ('echo "$(find . -name "; curl -u "a:b -delete " )"', 'echo "$(find . -name "; curl -u "a:* -delete " )"'),
+        ("eval find . -name curl -u 'a:b -delete'", "eval find . -name curl -u 'a:* -delete'"),
+        ("curl -u 'a:b;sh x'", "curl -u 'a:*;sh x'"),
+    ],
+)
+def test_each_password_of_curl_is_redacted_to_its_end_and_no_word_of_another_command(command: str, kept: str) -> None:
+    assert redactor(())(command).replace(REDACTED, "*") == kept
 
 
 @pytest.mark.parametrize(("keep", "prompt"), [("all", "one\n" + "x" * 200), ("titles", "one"), ("none", "")])

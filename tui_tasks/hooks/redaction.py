@@ -29,9 +29,8 @@ REDACTED: Final = "[redacted]"
 MAX_TITLE: Final = 80
 # What a secret's own characters are: none that a shell takes for more than a letter, so that no code is redacted.
 _SECRET: Final = r"""[^\s"'`$;|&<>()\\,]"""
-_QUOTED: Final = r""" "[^"\n]{0,1000}"|'[^'\n]{0,1000}' """.strip()
-# Keys and tokens by their prefix, passwords in addresses and of curl's user, values assigned to names of secrets. Of a
-# pattern with a group, the group is the secret. No match reaches past the next `curl`: each character is read once.
+# Keys and tokens by their prefix, passwords in addresses, values assigned to names of secrets. Of a pattern with a
+# group, the group is the secret.
 PATTERNS: Final = (
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|AIza|ya29\.)[A-Za-z0-9_.-]{16,}",
@@ -40,11 +39,24 @@ PATTERNS: Final = (
     r"(?i)(?<=bearer )[A-Za-z0-9_.~+/-]{16,}=*",
     r"(?i)(?<=authorization: basic )[A-Za-z0-9+/]{8,}=*",
     rf"(?i)(?<=://)[^/\s:@]{{1,200}}:((?:(?![/:@]){_SECRET}){{1,200}})(?=@)",
-    rf"\bcurl\b(?:(?!\bcurl\b)(?:{_QUOTED}|\\\n|[^\n;|&\"']))*?"
-    rf"\s(?:-[a-zA-Z]{{0,20}}[uU]|--(?:proxy-)?user)[\s=]{{0,4}}[\"']?[^\s:\"']{{0,200}}[\"']?:[\"']?({_SECRET}{{1,200}})",
     r"(?i)\b[a-z0-9_]{0,40}(?:api_?key|secret|token|passw(?:or)?d)[a-z0-9_]{0,20}"
     rf"(?:\s{{0,3}}[=:]\s{{0,3}}|\"\s{{0,3}}:\s{{0,3}})[\"']?({_SECRET}{{8,}})",
 )
+# Users of curl with their passwords, one after the other. Of a command, so many words `curl` within its quotes are read
+# at most, and so many characters before it. Only of quotes that a shell takes as such, a blank is a secret's too: else
+# it may part the words of a command.
+_MAX_NAMED: Final = 4
+_MAX_BEFORE: Final = 20
+_CURL: Final = re.compile(r"\bcurl\b")
+_PASSWORD: Final = re.compile(
+    r"""(?:curl\b)?(?:(?!\bcurl\b)(?:"[^"\n]{0,1000}"|'[^'\n]{0,1000}'|\\\n|[^\n;|&"']))*?"""
+    r"\s(?:-[a-zA-Z]{0,20}[uU]|--(?:proxy-)?user)[\s=]{0,4}"
+    rf"(?:([\"'])[^:\"'\n]{{0,200}}:(?P<quoted>(?:{_SECRET}|[ ,]){{1,200}})\1(?=[\s;|&)]|\Z)"
+    rf"|[\"']?[^\s:\"']{{0,200}}[\"']?:[\"']?(?P<bare>{_SECRET}{{1,200}})[\"']?)"
+)
+# Text in which each quote is one to a shell, and has its end.
+_BALANCED: Final = re.compile(r"""(?:"[^"$`\\]*"|'[^']*'|[^"'$`\\#<])*""")
+_AT_COMMAND: Final = re.compile(r"(?:\A|[;|&\n])\s*(?:sudo\s+)?\Z")
 # A private key, with line ends as they are or as JSON has them. Lines that are shorter than a key's are none of it,
 # unless the key has an end.
 _KEY: Final = re.compile(
@@ -89,12 +101,32 @@ def redactor(own: tuple[str, ...]) -> Callable[[str], str]:
     shipped = len(patterns) - len(own)
 
     def redact(text: str) -> str:
-        text = _KEY.sub(_without_key, text)
+        text = _without_passwords(_KEY.sub(_without_key, text))
         for at, one in enumerate(patterns):
             text = one.sub(_without_secret if at < shipped else _without_secrets, text)
         return text
 
     return redact
+
+
+def _without_passwords(text: str) -> str:
+    """Return a text without the passwords of curl's users."""
+    parts, kept, read, is_plain = [], 0, 0, True
+    starts = [curl.start() for curl in _CURL.finditer(text)]
+    for at, start in enumerate(starts):
+        if start < read:
+            continue
+        is_plain = is_plain and _BALANCED.fullmatch(text, read, start) is not None
+        is_command = _AT_COMMAND.search(text, max(0, start - _MAX_BEFORE), start) is not None
+        read, end = start, (*starts[at + _MAX_NAMED : at + _MAX_NAMED + 1], len(text))[0]
+        while match := _PASSWORD.match(text, read, end):
+            is_plain = is_plain and _BALANCED.fullmatch(text, read, match.end()) is not None
+            secret = match.span("quoted" if match["quoted"] is not None else "bare")
+            if match["quoted"] is not None and not (is_plain and is_command):
+                secret = first.span() if (first := _SECRETS.search(text, *secret)) is not None else secret
+            parts += [text[kept : secret[0]], REDACTED]
+            kept, read = secret[1], match.end()
+    return "".join([*parts, text[kept:]])
 
 
 def _without_secret(match: re.Match[str]) -> str:
