@@ -133,6 +133,10 @@ def test_a_date_that_is_over_is_refused_as_such():
         read_times("1 march 2020", ZONE, NOW)
 
 
+def test_a_date_that_is_repeated_is_read_once():
+    assert read_times("monday 9:00, " * 9, ZONE, NOW).plan == ("2026-11-23T09:00",)
+
+
 def test_dates_are_a_plan_in_the_zone_of_the_job():
     times = read_times("2026-12-24 18:00, tomorrow 7:30; in 2h", ZONE, NOW)
     assert times.kind == "planned"

@@ -70,9 +70,9 @@ def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
     elif cron := _cron(words):
         times = Times("scheduled", schedule={name: getattr(cron, name) for name in FIELDS})
     else:
-        times = Times(
-            "planned", plan=tuple(_date(part.strip(), place, now) for part in re.split(r"[,;]", words) if part)
-        )
+        # Each once: a paste may repeat a date very often.
+        parts = dict.fromkeys(part.strip() for part in re.split(r"[,;]", words) if part)
+        times = Times("planned", plan=tuple(_date(part, place, now) for part in parts))
     if kind and times.kind != kind:
         needs = {"scheduled": "a cron of five fields", "planned": "dates", "adhoc": "no times: it is run by hand"}[kind]
         raise ScheduleError(f"this job is {kind} and takes {needs}")
