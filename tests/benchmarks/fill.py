@@ -6,8 +6,7 @@ import random
 from pathlib import Path
 
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.pages import search_index
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.store import Store
 
 START = 1_767_352_934_000_000
@@ -63,7 +62,7 @@ def fill(path: Path, tasks: int, name: str = "task") -> None:
                         transaction.speak(f"claude-{number % 3}")
                         transaction.run(_task(chance, number, home.uid))
         # As the scheduler has done after some seconds.
-        while search_index.catch_up(store.db, GROUP):
+        while task_search.catch_up_index(store.db, GROUP):
             pass
 
 

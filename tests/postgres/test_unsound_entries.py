@@ -16,8 +16,9 @@ from tui_tasks.core.maintenance.past_state import PastState
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import digest, overview, statistics
 from tui_tasks.core.read.agents import stuck_signs
-from tui_tasks.core.read.pages import log_pages, search_index
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
+from tui_tasks.core.read.tasks import task_search
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import moving, no_report
 
@@ -125,7 +126,7 @@ def test_whoever_reads_the_journal_sees_it_by_its_kind(opened_on, written, colum
     overview.changes(db, 0, 500)
     digest.digest(db, 0, START, {})
     statistics.events(db, 1, 0, journal.newest(db))
-    while search_index.catch_up(db):
+    while task_search.catch_up_index(db):
         pass
     stuck_signs.of_agents(db, START)
 

@@ -30,7 +30,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
-from tui_tasks.core.read.pages import search_index
+from tui_tasks.core.read.tasks import task_search
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
@@ -279,7 +279,7 @@ class SchedulerService:
         held = self._clock_check.look(store.db) if self._clock_check is not None else 0
         runs_jobs = self._run_jobs(store, held)
         self._waits = self._refusal if not runs_jobs else "it does not trust the clock yet" if held else ""
-        if search_index.catch_up(store.db):
+        if task_search.catch_up_index(store.db):
             return self._now()
         if not runs_jobs:
             return self._now() + int(PATIENCE_SECONDS * SECOND)

@@ -22,7 +22,6 @@ from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import CompactJournal, Redo, Undo
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.read.pages import search_index
 from tui_tasks.core.read.tasks import task_queries, task_search
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
@@ -358,18 +357,18 @@ def test_the_output_of_a_run_goes_with_the_entry_that_tells_of_its_end(store: St
 
 
 def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store, monkeypatch) -> None:
-    monkeypatch.setattr(search_index, "WORTH_IT", 1)
+    monkeypatch.setattr(task_search, "WORTH_IT", 1)
     _work(store, 0, 3)
-    while search_index.catch_up(store.db):
+    while task_search.catch_up_index(store.db):
         pass
     _work(store, 10, 3)
     _compact(store, 50)
-    assert search_index.narrowed(store.db, ["task 11"]) is None
-    while search_index.catch_up(store.db):
+    assert task_search.narrowed(store.db, ["task 11"]) is None
+    while task_search.catch_up_index(store.db):
         pass
     home = task_queries.find_list(store.db, "task")
     assert home is not None
-    assert search_index.narrowed(store.db, ["task 11"]) is not None
+    assert task_search.narrowed(store.db, ["task 11"]) is not None
     assert task_search.tasks(store.db, home.id, query="task 11")[1] == 1
 
 

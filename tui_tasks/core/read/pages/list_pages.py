@@ -183,14 +183,14 @@ def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None
     wanted = words(db, only) if any(term.field == "word" for term in only.terms) else []
     if not wanted:
         return None
-    from tui_tasks.core.read.pages import search_index  # short commands show lists, and seldom search them
+    from tui_tasks.core.read.tasks import task_search  # short commands show lists, and seldom search them
 
-    narrow = search_index.narrowed(db, wanted)
+    narrow = task_search.narrowed(db, wanted)
     if narrow is None:
         return None
     if only.shown is not None:
         narrow |= among([uid for word in wanted for uid in only.shown(word)])
-    return [search_index.of_list(list_id, narrow), LIVE, *conditions(only)]
+    return [task_search.in_list(list_id, narrow), LIVE, *conditions(only)]
 
 
 def step(db: Database, list_id: int, rank: str, steps: int, *, backwards: bool = False) -> str | None:
