@@ -145,7 +145,9 @@ COMMANDS: Final[dict[str, Command]] = {
             "db project read-only",
         ),
         Command("asks", "list the agents' questions, and answer them", "supervise.decision_commands", "db read-only"),
-        Command("rules", "list, try and remove your standing answers to permissions", "supervise.rules_command", "db"),
+        Command(
+            "rules", "list, try and remove your standing answers to permissions", "supervise.decision_commands", "db"
+        ),
         Command(
             "accept",
             "accept a held task: one that an agent filed in a list under review",

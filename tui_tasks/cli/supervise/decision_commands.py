@@ -1,5 +1,6 @@
-"""What a person decides for agents: `asks` lists their questions and answers one, `accept`, `decline`, `join` and
-`release` decide about tasks that they filed or took.
+"""What a person decides for agents: `asks` lists their questions and answers one, `rules` lists the standing answers of
+the settings file, tries one on a command, and removes one; `accept`, `decline`, `join` and `release` decide about tasks
+that they filed or took.
 """
 
 from __future__ import annotations
@@ -7,7 +8,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from tui_tasks import clock
 from tui_tasks.cli import person_rights
@@ -18,13 +22,14 @@ from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
+from tui_tasks.core.errors import Conflict, DatabaseRefused, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
 from tui_tasks.core.read import ask_queries, check_queries, work_text
 from tui_tasks.core.read.ask_queries import SHORT_ID
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import (
     ALLOW,
@@ -36,6 +41,8 @@ from tui_tasks.core.rules.agents.request_text import (
     is_kept_whole,
     question_options,
 )
+from tui_tasks.core.rules.agents.standing_answers import AnswerRule
+from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
@@ -43,21 +50,27 @@ from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.hooks.redaction import REDACTED
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
+from tui_tasks.settings import config, paths
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what a command takes."""
-    if name != "asks":
+    if name == "asks":
+        declare_actions(name, command, _ACTIONS)
+        command.epilog = "Without an action: the open questions. Answering needs a person at a terminal."
+    elif name == "rules":
+        declare_actions(name, command, _RULE_ACTIONS)
+        command.epilog = "Without an action: the rules by their numbers. They are [[rule]] tables of the settings file."
+    else:
         _declare_decision(name, command)
-        return
-    declare_actions(name, command, _ACTIONS)
-    command.epilog = "Without an action: the open questions. Answering needs a person at a terminal."
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """List the open questions, answer one, or decide about a task. Exit status 0."""
+    """List the open questions or the rules, act on one, or decide about a task. Exit status 0, but for `rules test`."""
+    if name == "rules":
+        return _rules(options)
     require_database(options)
     if name != "asks":
         return _decide(name, options)
@@ -290,3 +303,93 @@ def _operation(name: str, task: Task, other: Task | None, options: argparse.Name
     if name == "decline":
         return DeclineTask(task.uid, " ".join(options.reason).strip())
     return EditTask(task.uid, {"status": "pending", "agent": None})
+
+
+def _rules(options: argparse.Namespace) -> int:
+    """List the rules, or carry out an action. Exit status 0; of `test`, 1 if it would be asked."""
+    path = paths.configuration()
+    settings, problems = config.load(path)
+    for problem in problems:
+        if problem.message.startswith("rule"):
+            raise Conflict(f"{problem}: no rule of the file applies until it is right")
+    if options.action == "test":
+        return _try_rule(options, settings.rule)
+    if options.action == "remove":
+        return _remove_rule(options, path, settings.rule)
+    if options.json:
+        print_json({"rules": [{"number": at, **msgspec.to_builtins(rule)} for at, rule in _numbered(settings.rule)]})
+        return 0
+    for at, rule in _numbered(settings.rule):
+        print(f"{at:>3}  {safe_line(str(rule))}")
+    if not settings.rule:
+        print(f"no rules: add [[rule]] tables to {safe_line(str(path))} (tui-tasks help configuration)")
+    elif (hint := _not_in_force(options, settings.rule)) is not None:
+        print(hint)
+    return 0
+
+
+def _numbered(rules: tuple[AnswerRule, ...]) -> list[tuple[int, AnswerRule]]:
+    return list(enumerate(rules, 1))
+
+
+def _not_in_force(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> str | None:
+    """Return why the rules of the file are not those of the database; None if they are."""
+    try:
+        with open_store(options) as store:
+            settings = recorded(store.db)
+    except DatabaseRefused:
+        return None
+    if settings is not None and settings.rules == rules:
+        return None
+    return "These rules take effect when a screen opens the database (tui-tasks), or by tui-tasks config --use."
+
+
+def _declare_try(command: argparse.ArgumentParser) -> None:
+    command.add_argument("command_line", metavar="COMMAND", help="the command that an agent wants to run, in quotes")
+    command.add_argument("--tool", default="Bash", help="the tool that runs it (default: Bash)")
+    command.add_argument("--program", default="claude", help="the agent program (default: claude)")
+    command.add_argument("--in-project", metavar="NAME", help="the project of the session")
+
+
+def _try_rule(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> int:
+    """Print which rule would answer a command, and what."""
+    given = {"command": options.command_line}
+    rule = standing_answers.find(
+        rules,
+        options.tool,
+        given,
+        program=options.program,
+        project=options.in_project,
+        now=clock.now(),
+        is_whole=True,
+    )
+    plain = standing_answers.command_words(given) is not None
+    if options.json:
+        answer = "ask" if rule is None else rule.answer
+        print_json({"answer": answer, "rule": None if rule is None else str(rule), "plain": plain})
+    elif rule is not None:
+        print(f"{rule.answer}: {safe_line(str(rule))}")
+    elif plain:
+        print("ask: no rule answers it")
+    else:
+        print("ask: it is more than plain words and quotes, so no pattern matches it")
+    return 0 if rule is not None else 1
+
+
+def _declare_removal(command: argparse.ArgumentParser) -> None:
+    command.add_argument("number", metavar="N", type=int, help="the rule's number, as `rules` lists it")
+
+
+def _remove_rule(options: argparse.Namespace, path: Path, rules: tuple[AnswerRule, ...]) -> int:
+    removed = config.remove(path, options.number, rules)
+    if options.json:
+        print_json({"removed": msgspec.to_builtins(removed)})
+    else:
+        print(f"removed rule {options.number}: {safe_line(str(removed))}")
+    return 0
+
+
+_RULE_ACTIONS: Final = {
+    "test": CommandAction("show which rule would answer a command", _declare_try, lambda options: None),
+    "remove": CommandAction("remove a rule from the settings file", _declare_removal, lambda options: None),
+}
