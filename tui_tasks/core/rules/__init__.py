@@ -30,8 +30,7 @@ _MODULES: Final = (
     "agents.session_rules",
     "tasks.import_rules",
     "work_rules",
-    "merge_rules",
-    "limit_rules",
+    "work_end_rules",
 )
 
 
