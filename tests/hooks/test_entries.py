@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tui_tasks.cli.admin import hook_placing
+from tui_tasks.cli.admin import program_entries
 from tui_tasks.hooks import PROGRAMS, hook_settings
 from tui_tasks.hooks.replies import hook_output, reply_sender
 from tui_tasks.settings.config import SessionSettings
@@ -26,7 +26,7 @@ def test_each_event_runs_our_command_once(program: str) -> None:
         [group] = groups
         [hook] = group["hooks"]
         assert hook["type"] == "command"
-        assert hook_placing.argv(hook["command"]) == COMMAND
+        assert program_entries.hook_argv(hook["command"]) == COMMAND
     assert json.loads(json.dumps(made)) == made
 
 

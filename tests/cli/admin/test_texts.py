@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.cli.admin import jsonc, mcp_entry, setup_plan
+from tui_tasks.cli.admin import jsonc, program_entries, setup_plan
 
 SERVER = ("mcpServers", "tui-tasks")
 ENTRY = {"command": "tui-tasks", "args": ["mcp", "ü"]}
@@ -80,12 +80,12 @@ LINES = st.sampled_from(
 @given(in_other_forms(st.tuples(st.lists(LINES, max_size=6).map("\n".join), st.sampled_from(["", "\n"])).map("".join)))
 def test_what_was_put_into_toml_is_taken_out_to_the_byte(text: str | None) -> None:
     try:
-        made = mcp_entry.put_in_toml(text, "tui-tasks", ENTRY)
-    except mcp_entry.NotToml:
+        made = program_entries.put_in_toml(text, "tui-tasks", ENTRY)
+    except program_entries.NotToml:
         return
-    assert mcp_entry.load_toml(made)["mcp_servers"]["tui-tasks"] == ENTRY
-    assert mcp_entry.put_in_toml(made, "tui-tasks", ENTRY) == made
-    assert mcp_entry.remove_from_toml(made, "tui-tasks") == text
+    assert program_entries.load_toml(made)["mcp_servers"]["tui-tasks"] == ENTRY
+    assert program_entries.put_in_toml(made, "tui-tasks", ENTRY) == made
+    assert program_entries.remove_from_toml(made, "tui-tasks") == text
 
 
 @given(in_other_forms(st.text(alphabet="ab ü\n#<!->", max_size=40)))
@@ -123,10 +123,10 @@ def test_what_is_not_json_is_told(text: str) -> None:
 
 def test_a_table_with_comments_keeps_them_when_its_command_changes() -> None:
     text = '# mine\n[mcp_servers.tui-tasks] # ours\ncommand = "old" # why\n[mcp_servers.tui-tasks.env]\nA = "1"\n'
-    made = mcp_entry.put_in_toml(text, "tui-tasks", {"command": "new"})
+    made = program_entries.put_in_toml(text, "tui-tasks", {"command": "new"})
     assert made == text.replace('"old"', '"new"')
 
 
 def test_toml_that_cannot_be_edited_without_moving_its_tables_is_refused() -> None:
-    with pytest.raises(mcp_entry.NotToml, match="its tables would have to be moved"):
-        mcp_entry.put_in_toml("mcp_servers = {}\n[[y]]\n[x]\n[[y]]\n", "tui-tasks", ENTRY)
+    with pytest.raises(program_entries.NotToml, match="its tables would have to be moved"):
+        program_entries.put_in_toml("mcp_servers = {}\n[[y]]\n[x]\n[[y]]\n", "tui-tasks", ENTRY)

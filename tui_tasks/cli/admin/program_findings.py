@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks import regular_files
-from tui_tasks.cli.admin import hook_placing, mcp_entry, setup_plan
+from tui_tasks.cli.admin import program_entries, setup_plan
 from tui_tasks.cli.admin.program_files import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
@@ -59,7 +59,7 @@ def all_installed(folder: Path) -> Iterator[Installed]:
 def _inspect(found: Installed, at: Target, folder: Path) -> None:
     program = PROGRAMS[found.name]
     again = f"run tui-tasks setup {found.name}{' --user' if at.is_user else ''}"
-    entry = mcp_entry.find(read(at.path(at.files.server), at.root), program)
+    entry = program_entries.find_server(read(at.path(at.files.server), at.root), program)
     if entry is not None and (words := program.words(entry)):
         found.parts.append("server")
         found.problems += _missing_program(words[0], again)
@@ -77,7 +77,7 @@ def _inspect(found: Installed, at: Target, folder: Path) -> None:
             found.problems += _old_plugin(file, f"{again} --hooks")
             found.problems += _unstartable(setup_plan.plugin_command(file.before), at, file, f"{again} --hooks")
         return
-    commands = hook_placing.commands(file)
+    commands = program_entries.hook_commands(file)
     if not commands:
         return
     found.parts.append("hooks")
@@ -135,11 +135,11 @@ def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
     """Yield what is otherwise in our hooks than `setup` writes it."""
     settings = hook_settings.hook_settings(program, ["tui-tasks"])["hooks"]
     fails, short = [], []
-    for event, hook in hook_placing.hooks(file):
+    for event, hook in program_entries.our_hooks(file):
         if event not in settings:
             continue
         (wanted,) = settings[event][0]["hooks"]
-        if not hook_placing.always_succeeds(hook["command"]):
+        if not program_entries.always_succeeds(hook["command"]):
             fails.append(event)
         # Without one, each program has a default, which is shorter than the human may take.
         limit = hook.get("timeout", 0 if event in hook_settings.WAITING else wanted["timeout"])
@@ -199,7 +199,9 @@ def _codex_trust(file: File) -> Iterator[str]:
     except (OSError, ValueError, AttributeError):
         trusted = {}
     untrusted, changed = [], []
-    for (event, number, each), (_, hook) in zip(hook_placing.positions(file), hook_placing.hooks(file), strict=True):
+    for (event, number, each), (_, hook) in zip(
+        program_entries.hook_positions(file), program_entries.our_hooks(file), strict=True
+    ):
         known = _table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}").get("trusted_hash")
         if known is None:
             untrusted.append(event)

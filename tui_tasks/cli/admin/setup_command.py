@@ -15,7 +15,7 @@ from typing import Final
 
 from tui_tasks import installation, regular_files
 from tui_tasks.cli.admin import setup_plan
-from tui_tasks.cli.admin.mcp_entry import Options
+from tui_tasks.cli.admin.program_entries import Options
 from tui_tasks.cli.admin.program_files import PROGRAMS, NotSetUp
 from tui_tasks.cli.options import REFUSED, USAGE, print_missing_extra
 from tui_tasks.core.errors import as_utf8

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.cli.admin import hook_placing, mcp_entry, program_files
-from tui_tasks.cli.admin.mcp_entry import Options
+from tui_tasks.cli.admin import program_entries, program_files
+from tui_tasks.cli.admin.program_entries import Options
 from tui_tasks.cli.admin.program_files import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
@@ -109,7 +109,7 @@ def plan_setup(request: SetupRequest) -> Plan:
     if request.server:
         file = plan.file(at.path(at.files.server), at.root)
         otherwise: Options = {"--agent-only": request.name, "--tools": TOOLS}
-        if mcp_entry.put(file, program, request.starter, request.options, otherwise):
+        if program_entries.put_server(file, program, request.starter, request.options, otherwise):
             plan.parts.append((f"the server {SERVER}", file))
         else:
             plan.notes.append(f"{file.path} has an entry {SERVER} of your own; it stays as it is")
@@ -129,9 +129,9 @@ def plan_setup(request: SetupRequest) -> Plan:
         if file.path.suffix == ".js":
             file.after = hook_settings.opencode_plugin(request.hook_command(plugin_command(file.before)))
         else:
-            there = next(iter(hook_placing.commands(file).values()), [])
+            there = next(iter(program_entries.hook_commands(file).values()), [])
             command = request.hook_command(there)
-            hook_placing.put(file, hook_settings.hook_settings(request.name, command))
+            program_entries.put_hooks(file, hook_settings.hook_settings(request.name, command))
         plan.parts.append(("the hooks", file))
         _note_other_scope(plan, request)
     return plan
@@ -142,7 +142,9 @@ def _note_other_scope(plan: Plan, request: SetupRequest) -> None:
     other = target(PROGRAMS[request.name], request.folder, for_user=not request.for_user)
     try:
         file = read(other.path(other.files.hooks), other.root)
-        is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hook_placing.commands(file))
+        is_there = (
+            is_our_plugin(file.before) if file.path.suffix == ".js" else bool(program_entries.hook_commands(file))
+        )
     except NotSetUp:
         return
     if is_there:
@@ -163,7 +165,7 @@ def hooks_file(request: SetupRequest) -> Path | None:
     if not at.files.hooks:
         return None
     file = read(at.path(at.files.hooks), at.root)
-    is_ours = is_our_plugin(file.before) if file.path.suffix == ".js" else hook_placing.commands(file)
+    is_ours = is_our_plugin(file.before) if file.path.suffix == ".js" else program_entries.hook_commands(file)
     return file.path if is_ours else None
 
 
@@ -180,12 +182,12 @@ def plan_removal(request: SetupRequest) -> Plan:
             file.after = None if is_our_plugin(file.before) else file.before
             if file.after != file.before:
                 plan.parts.append(("the hooks", file))
-        elif hook_placing.remove(file):
+        elif program_entries.remove_hooks(file):
             plan.parts.append(("the hooks", file))
     if not request.server:
         return plan
     file = plan.file(at.path(at.files.server), at.root)
-    if mcp_entry.remove(file, program):
+    if program_entries.remove_server(file, program):
         plan.parts.append((f"the server {SERVER}", file))
     if at.files.guide:
         file = plan.file(at.path(at.files.guide), at.root)
@@ -215,7 +217,7 @@ def _is_shared(plan: Plan, file: File, request: SetupRequest, at: Target) -> boo
 def _has_server(name: str, request: SetupRequest) -> bool:
     at = target(PROGRAMS[name], request.folder, for_user=request.for_user)
     try:
-        return mcp_entry.find(read(at.path(at.files.server), at.root), PROGRAMS[name]) is not None
+        return program_entries.find_server(read(at.path(at.files.server), at.root), PROGRAMS[name]) is not None
     except NotSetUp:
         return False
 

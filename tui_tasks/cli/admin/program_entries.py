@@ -1,8 +1,14 @@
-"""The entry of our server among a program's MCP servers, in JSON or in Codex's TOML: created or updated."""
+"""Our entries in the files of a program: our server among its MCP servers, in JSON or in Codex's TOML; and our hooks
+among its hooks, one for each event. They are created, updated and removed.
+
+`setup_plan` decides where hooks go beside existing settings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -11,6 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from tui_tasks.cli.admin import jsonc, program_files
 from tui_tasks.cli.admin.program_files import SERVER, File, NotSetUp, Program
+from tui_tasks.hooks.hook_settings import ALWAYS_SUCCEEDS, shell_command
 
 # The options of `mcp` that `setup` writes, in their order, and whether each has a value.
 _OPTIONS: Final = {
@@ -34,7 +41,7 @@ _EXCLUDES: Final = {
 Options = dict[str, str | None]
 
 
-def put(file: File, program: Program, starter: Sequence[str], given: Options, otherwise: Options) -> bool:
+def put_server(file: File, program: Program, starter: Sequence[str], given: Options, otherwise: Options) -> bool:
     """Add our server to a file, or update its entry. Return False if an entry of that name is the user's own.
 
     An entry of ours keeps its other members, and the options that are not given.
@@ -49,7 +56,7 @@ def put(file: File, program: Program, starter: Sequence[str], given: Options, ot
     Raises:
         NotSetUp: the file is not as expected.
     """
-    existing = find(file, program)
+    existing = find_server(file, program)
     words: list[str] = []
     if existing is not None:
         words = program.words(existing)
@@ -69,7 +76,7 @@ def put(file: File, program: Program, starter: Sequence[str], given: Options, ot
     return True
 
 
-def find(file: File, program: Program) -> dict[str, Any] | None:
+def find_server(file: File, program: Program) -> dict[str, Any] | None:
     """Return the entry of our server in a file; None if there is none.
 
     Raises:
@@ -94,13 +101,13 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
     return entry
 
 
-def remove(file: File, program: Program) -> bool:
+def remove_server(file: File, program: Program) -> bool:
     """Remove our server from a file. Return False if there is none, or it is the user's own.
 
     Raises:
         NotSetUp: the file is not as expected.
     """
-    entry = find(file, program)
+    entry = find_server(file, program)
     if entry is None or not _is_ours(program.words(entry)):
         return False
     assert file.after is not None
@@ -272,3 +279,117 @@ def _table_text(name: str, entry: dict[str, Any]) -> str:
     table = tomlkit.table()
     table.update(entry)
     return tomlkit.dumps({SERVERS: tomlkit.table(is_super_table=True).append(name, table)})
+
+
+def hook_argv(line: str) -> list[str]:
+    """Return the argv in a line that `setup` has written, of any version; of another line its words."""
+    words = _words(line)
+    if words[:2] == ["sh", "-c"] and len(words) > 2:
+        return _words(words[2].removesuffix(ALWAYS_SUCCEEDS))
+    return words
+
+
+def always_succeeds(line: str) -> bool:
+    """Return whether a line ends with success whatever happens to its command."""
+    return line == shell_command(hook_argv(line))
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quote is not closed
+        return line.split()
+
+
+HOOKS: Final = "hooks"
+_OURS: Final = re.compile(r"tui[-_]tasks['\"]*\s(?:.*\s)?hook\s+\w+")
+
+
+def put_hooks(file: File, settings: dict[str, Any]) -> None:
+    """Add hooks to a file: each event of `settings` beside existing hooks; ours are updated.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    _hook_settings(file)
+    try:
+        for event, (group,) in settings[HOOKS].items():
+            (wanted,) = group[HOOKS]
+            existing = [place for place in hook_positions(file) if place[0] == event]
+            if not existing:
+                file.after = jsonc.append(file.after, (HOOKS, event), group)
+            for _, number, each in existing:
+                path = (HOOKS, event, number, HOOKS, each)
+                existing = jsonc.value_at(jsonc.load(file.after or ""), path)
+                for key, value in wanted.items():
+                    if existing.get(key) != value:
+                        file.after = jsonc.put(file.after, (*path, key), value)
+    except ValueError as error:
+        raise NotSetUp(f"{file.path}: {error}; correct the file, and try again") from error
+
+
+def remove_hooks(file: File) -> bool:
+    """Remove our hooks from a file; return whether there were any.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    settings = _hook_settings(file)
+    places = list(hook_positions(file))
+    for event, number, each in reversed(places):
+        if file.after is None:
+            break
+        # A group without other hooks is removed with its hook.
+        is_alone = len(jsonc.value_at(settings, (HOOKS, event, number, HOOKS))) == 1
+        path = (HOOKS, event, number) if is_alone else (HOOKS, event, number, HOOKS, each)
+        file.after = jsonc.remove(file.after, path)
+        settings = jsonc.load(file.after or "") or {}
+    return bool(places)
+
+
+def our_hooks(file: File) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the event and the entry of each of our hooks in a file.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    settings = _hook_settings(file)
+    for event, number, each in hook_positions(file):
+        yield event, jsonc.value_at(settings, (HOOKS, event, number, HOOKS, each))
+
+
+def hook_commands(file: File) -> dict[str, list[str]]:
+    """Return the argv of each of our hooks in a file, by event.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    return {event: hook_argv(hook["command"]) for event, hook in our_hooks(file)}
+
+
+def _hook_settings(file: File) -> dict[str, Any]:
+    try:
+        settings = jsonc.load(file.after or "")
+    except jsonc.NotJson as error:
+        raise NotSetUp(f"{file.path} is not JSON ({error}); correct the file, and try again") from error
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict) or not isinstance(settings.get(HOOKS, {}), dict):
+        raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is not an object; correct the file, and try again')
+    return settings
+
+
+def hook_positions(file: File) -> Iterator[tuple[str, int, int]]:
+    """Yield the positions of our hooks: the event, the index of the group in it, and the index of the hook in the
+    group.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    for event, groups in _hook_settings(file).get(HOOKS, {}).items():
+        for number, group in enumerate(groups if isinstance(groups, list) else []):
+            hooks = group.get(HOOKS) if isinstance(group, dict) else None
+            for each, hook in enumerate(hooks if isinstance(hooks, list) else []):
+                command = hook.get("command") if isinstance(hook, dict) else None
+                if isinstance(command, str) and _OURS.search(command):
+                    yield event, number, each
