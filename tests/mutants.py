@@ -1,6 +1,6 @@
 """Print the mutants of a module that its tests let live: `python -m tests.mutants MODULE [TESTS ...]`.
 
-MODULE is a file such as tui_tasks/core/rules/work_end_rules.py. Without TESTS, those beside it are run: the files of the
+MODULE is a file such as tui_tasks/core/rules/undo.py. Without TESTS, those beside it are run: the files of the
 same folder in tests/ that have the module's name in theirs, or else the whole folder. mutmut mutates a copy.
 """
 

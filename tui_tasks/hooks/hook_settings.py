@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any, Final
 
 # Seconds after which a program is to end a hook.
@@ -66,6 +64,8 @@ def events(program: str) -> tuple[str, ...]:
 
 def shell_command(command: Sequence[str]) -> str:
     """Return the line that a program's shell runs for an argv."""
+    import shlex  # hooks that reply start without
+
     return f"sh -c {shlex.quote(shlex.join(command) + ALWAYS_SUCCEEDS)} 2>/dev/null"
 
 
@@ -81,5 +81,7 @@ def _hook(program: str, event: str, command: Sequence[str]) -> dict[str, Any]:
 
 def opencode_plugin(command: Sequence[str]) -> str:
     """Return the text of the plugin for opencode; `command` is the argv to run for each event."""
+    from importlib import resources  # hooks that reply start without
+
     text = resources.files("tui_tasks.hooks").joinpath("opencode_plugin.js").read_text("utf-8")
     return text.replace('["tui-tasks", "hook", "opencode"]', json.dumps(list(command)))

@@ -2,8 +2,8 @@
 the full-text index of tasks, which finds a rare word among a million tasks at once. It is SQLite's own (FTS5).
 
 The index is derived data: it is no part of the state, the journal has no entries about it, and it can be dropped at any
-time. Writes do not update it, as that would make them half as expensive again; `catch_up_index` does so later. Searches also
-look at what was written since and check what was found, so an index that is behind changes no result.
+time. Writes do not update it, as that would make them half as expensive again; `catch_up_index` does so later. Searches
+also look at what was written since and check what was found, so an index that is behind changes no result.
 """
 
 from __future__ import annotations
