@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from tui_tasks.cli.admin import program_entries
-from tui_tasks.hooks import PROGRAMS, hook_settings
-from tui_tasks.hooks.replies import hook_output, reply_sender
+from tui_tasks.hooks import PROGRAMS, hook_forms
+from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.settings.config import SessionSettings
 
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
@@ -20,8 +20,8 @@ COMMAND = ["/with a space/tui-tasks", "hook", "x"]
 
 @pytest.mark.parametrize("program", ["claude", "codex", "gemini"])
 def test_each_event_runs_our_command_once(program: str) -> None:
-    made = hook_settings.hook_settings(program, COMMAND)
-    assert set(made["hooks"]) == set(hook_settings.events(program))
+    made = hook_forms.hook_settings(program, COMMAND)
+    assert set(made["hooks"]) == set(hook_forms.events(program))
     for groups in made["hooks"].values():
         [group] = groups
         [hook] = group["hooks"]
@@ -35,7 +35,7 @@ def test_each_event_runs_our_command_once(program: str) -> None:
     [("claude", "PermissionRequest", 1), ("codex", "PermissionRequest", 1), ("gemini", "BeforeTool", 1000)],
 )
 def test_no_setting_lets_a_hook_wait_longer_than_its_program(program: str, event: str, unit: int) -> None:
-    [group] = hook_settings.hook_settings(program, COMMAND)["hooks"][event]
+    [group] = hook_forms.hook_settings(program, COMMAND)["hooks"][event]
     longest = msgspec.json.schema(SessionSettings)["$defs"]["SessionSettings"]["properties"]["wait"]["anyOf"][0]
     assert longest["maximum"] == 3600
     assert group["hooks"][0]["timeout"] > 3600 * unit
@@ -43,8 +43,8 @@ def test_no_setting_lets_a_hook_wait_longer_than_its_program(program: str, event
 
 @pytest.mark.parametrize("program", ["claude", "codex", "gemini"])
 def test_events_that_can_be_answered_are_run_and_waited_for(program: str) -> None:
-    made = hook_settings.hook_settings(program, COMMAND)["hooks"]
-    answered = {hook_output.TOOL_EVENTS[program], hook_output.END_EVENTS[program]}
+    made = hook_forms.hook_settings(program, COMMAND)["hooks"]
+    answered = {hook_forms.TOOL_EVENTS[program], hook_forms.END_EVENTS[program]}
     for event in answered:
         assert "async" not in made[event][0]["hooks"][0]
 
@@ -76,7 +76,7 @@ def broken(tmp_path: Path) -> Callable[[str], list[str]]:
 def test_a_hook_that_cannot_start_succeeds_and_prints_nothing(
     broken: Callable[[str], list[str]], how: str, shell: str
 ) -> None:
-    line = hook_settings.shell_command(broken(how))
+    line = hook_forms.shell_command(broken(how))
     done = subprocess.run([shell, "-c", line], input=b"{}", capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -85,7 +85,7 @@ def test_an_answer_reaches_the_program_through_the_line(tmp_path: Path) -> None:
     script = tmp_path / "tui-tasks"
     script.write_text('#!/bin/sh\ncat\necho "$@"\necho trouble >&2\n')
     script.chmod(0o755)
-    line = hook_settings.shell_command([str(script), "hook", "claude", "--project", "it's $HOME"])
+    line = hook_forms.shell_command([str(script), "hook", "claude", "--project", "it's $HOME"])
     done = subprocess.run(["sh", "-c", line], input=b"given\n", capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"given\nhook claude --project it's $HOME\n"

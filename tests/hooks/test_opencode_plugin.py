@@ -22,7 +22,7 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.hooks import hook_settings
+from tui_tasks.hooks import hook_forms
 
 pytestmark = [
     pytest.mark.linux,
@@ -55,7 +55,7 @@ class OpenCode:
             # As those of a user and of a project, which start the same program by other names.
             flags = ["-s"] * number
             file.write_text(
-                hook_settings.opencode_plugin([sys.executable, *flags, *COMMAND[1:], "opencode", "--db", str(db)])
+                hook_forms.opencode_plugin([sys.executable, *flags, *COMMAND[1:], "opencode", "--db", str(db)])
             )
         words = ["node", str(folder / "driver.mjs"), *map(str, files)]
         env = environment(folder)

@@ -27,7 +27,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.control_agents import agents_page
-from tui_tasks.hooks import hook_settings
+from tui_tasks.hooks import hook_forms
 
 QUIET = (
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
@@ -125,7 +125,7 @@ def running(program: Path, home: Path, model: Model, db: Path) -> Iterator["subp
     (home / ".claude").mkdir(parents=True)
     project = home / "project"
     project.mkdir()
-    hooks = hook_settings.hook_settings("claude", [*COMMAND, "claude", "--db", str(db)])
+    hooks = hook_forms.hook_settings("claude", [*COMMAND, "claude", "--db", str(db)])
     settings = {**hooks, "enableAllProjectMcpServers": True, "permissions": {"allow": ["mcp__tui-tasks"]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(settings))
     server = PROGRAMS["claude"].entry(command("mcp", "--agent-only", "claude", "--db", str(db)))

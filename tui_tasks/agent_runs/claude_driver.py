@@ -34,9 +34,9 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     UsageReported,
 )
+from tui_tasks.hooks import hook_forms
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.payload_fields import number, table, tables, text
-from tui_tasks.hooks.replies import hook_output
 from tui_tasks.runner.runner_settings import AgentSettings
 
 # Hooks for the rest are not needed: permissions come as `can_use_tool`, the agent's texts as messages.
@@ -115,7 +115,7 @@ class ClaudeDriver:
         payload = self._requests.pop(request_id, None)
         if payload is None:
             return
-        form = None if decision is None else hook_output.formed("claude", payload, decision)
+        form = None if decision is None else hook_forms.formed("claude", payload, decision)
         if form is None:
             self._reply(request_id, {"behavior": "deny", "message": words})
             return

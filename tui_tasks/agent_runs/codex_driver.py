@@ -40,8 +40,8 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
     Working,
 )
+from tui_tasks.hooks.hook_forms import MESSAGE_BEGINS
 from tui_tasks.hooks.programs.payload_fields import number, table, tables, text
-from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
 from tui_tasks.runner.runner_settings import AgentSettings
 
 # Frequent notifications that are not needed.

@@ -65,9 +65,9 @@ def run(program: str, database: str, project: str) -> None:
             return
         path = hooks_folder(_path(database))
         if program == "opencode" and body == _WHERE_IS_OUTBOX:
-            from tui_tasks.hooks.replies import hook_output
+            from tui_tasks.hooks import hook_forms
 
-            hook_output.printed({OUTBOX: os.path.join(os.path.abspath(path), OUTBOX)})
+            hook_forms.printed({OUTBOX: os.path.join(os.path.abspath(path), OUTBOX)})
             return
         head = payload_head(program, agent_process.of_hook(program, body), project, size, len(body))
         with Folder(path, make=True) as folder:

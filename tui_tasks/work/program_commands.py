@@ -26,7 +26,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.hooks import hook_settings
+from tui_tasks.hooks import hook_forms
 from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
@@ -179,7 +179,7 @@ _Built = tuple[list[str], dict[str, str]]
 
 
 def _claude(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
-    hooks: dict[str, Any] = hook_settings.hook_settings("claude", connection.hook)
+    hooks: dict[str, Any] = hook_forms.hook_settings("claude", connection.hook)
     hooks |= {"permissions": {"allow": [f"mcp__{SERVER}"]}}  # our own tools, as below for the others
     settings = connection.file("settings.json", _json(hooks))
     command, *arguments = connection.server
@@ -206,7 +206,7 @@ def _codex(connection: _Connection, prompt: str, is_headless: bool, resumes: str
 
 def _gemini(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     command, *arguments = connection.server
-    settings: dict[str, Any] = hook_settings.hook_settings("gemini", connection.hook)
+    settings: dict[str, Any] = hook_forms.hook_settings("gemini", connection.hook)
     settings |= {"mcpServers": {SERVER: {"command": command, "args": arguments, "trust": True}}}
     path = connection.file("settings.json", _json(settings))
     former = ["--resume", resumes or "latest"] if resumes is not None else []
@@ -229,7 +229,7 @@ def _git_identity(connection: _Connection) -> dict[str, str]:
 
 
 def _opencode(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
-    plugin = connection.file("plugin.js", hook_settings.opencode_plugin(connection.hook))
+    plugin = connection.file("plugin.js", hook_forms.opencode_plugin(connection.hook))
     settings = {
         "plugin": [f"file://{plugin}"],
         "mcp": {SERVER: {"type": "local", "command": connection.server}},

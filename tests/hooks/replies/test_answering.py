@@ -26,7 +26,7 @@ from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.rules.agents.request_text import request_text
-from tui_tasks.hooks import follower, hook_folder, hook_settings, intake, screen_presence
+from tui_tasks.hooks import follower, hook_folder, hook_forms, intake, screen_presence
 from tui_tasks.hooks.replies import answer_pipes, reply_sender
 from tui_tasks.settings.config import SessionSettings
 
@@ -450,7 +450,7 @@ def test_a_hook_whose_program_is_gone_ends_though_a_shell_stands_between_them(tm
     db = tmp_path / "tasks.db"
     given = tmp_path / "payload"
     given.write_bytes(permission())
-    line = hook_settings.shell_command([*COMMAND, "claude", "--db", str(db)])
+    line = hook_forms.shell_command([*COMMAND, "claude", "--db", str(db)])
     # The shell that the program starts stays when the program is killed.
     code = "import subprocess, sys; subprocess.run(['sh', '-c', sys.argv[1] + '; true'], stdin=open(sys.argv[2]))"
     with screen(db) as human:

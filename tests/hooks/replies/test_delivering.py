@@ -20,9 +20,9 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.hooks import PROGRAMS, hook_command, hooks_folder
+from tui_tasks.hooks import PROGRAMS, hook_command, hook_forms, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
-from tui_tasks.hooks.replies import hook_output, message_folders, reply_sender
+from tui_tasks.hooks.replies import message_folders, reply_sender
 
 
 def printed_json(done: Done) -> Any:
@@ -84,11 +84,11 @@ def test_a_message_goes_with_the_next_event_that_can_carry_it_and_once(tmp_path:
 
 
 CARRIERS = [
-    *[("claude", event, "context") for event in sorted(hook_output.CONTEXT_EVENTS["claude"])],
+    *[("claude", event, "context") for event in sorted(hook_forms.CONTEXT_EVENTS["claude"])],
     ("claude", "Stop", {"decision": "block"}),
-    *[("codex", event, "context") for event in sorted(hook_output.CONTEXT_EVENTS["codex"])],
+    *[("codex", event, "context") for event in sorted(hook_forms.CONTEXT_EVENTS["codex"])],
     ("codex", "Stop", {"decision": "block"}),
-    *[("gemini", event, "context") for event in sorted(hook_output.CONTEXT_EVENTS["gemini"])],
+    *[("gemini", event, "context") for event in sorted(hook_forms.CONTEXT_EVENTS["gemini"])],
     ("gemini", "AfterAgent", {"decision": "deny"}),
 ]
 

@@ -17,7 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from tui_tasks.cli.admin import jsonc, program_files
 from tui_tasks.cli.admin.program_files import SERVER, File, NotSetUp, Program
-from tui_tasks.hooks.hook_settings import ALWAYS_SUCCEEDS, shell_command
+from tui_tasks.hooks.hook_forms import ALWAYS_SUCCEEDS, shell_command
 
 # The options of `mcp` that `setup` writes, in their order, and whether each has a value.
 _OPTIONS: Final = {

@@ -17,7 +17,7 @@ from typing import Any, Final
 from tui_tasks import regular_files
 from tui_tasks.cli.admin import program_entries, setup_plan
 from tui_tasks.cli.admin.program_files import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
-from tui_tasks.hooks import hook_settings
+from tui_tasks.hooks import hook_forms
 
 # Seconds for which a hook is tried.
 TRY_LIMIT: Final = 10
@@ -83,7 +83,7 @@ def _inspect(found: Installed, at: Target, folder: Path) -> None:
     found.parts.append("hooks")
     found.has_hooks = True
     again += " --hooks"
-    missing = [event for event in hook_settings.events(found.name) if event not in commands]
+    missing = [event for event in hook_forms.events(found.name) if event not in commands]
     if missing:
         found.problems.append(f"{file.path} is too old: no hook for {', '.join(missing)}; {again}")
     found.problems += _old_hooks(found.name, file, again)
@@ -133,7 +133,7 @@ def _unstartable(words: list[str], at: Target, file: File, again: str) -> Iterat
 
 def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
     """Yield what is otherwise in our hooks than `setup` writes it."""
-    settings = hook_settings.hook_settings(program, ["tui-tasks"])["hooks"]
+    settings = hook_forms.hook_settings(program, ["tui-tasks"])["hooks"]
     fails, short = [], []
     for event, hook in program_entries.our_hooks(file):
         if event not in settings:
@@ -142,7 +142,7 @@ def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
         if not program_entries.always_succeeds(hook["command"]):
             fails.append(event)
         # Without one, each program has a default, which is shorter than the human may take.
-        limit = hook.get("timeout", 0 if event in hook_settings.WAITING else wanted["timeout"])
+        limit = hook.get("timeout", 0 if event in hook_forms.WAITING else wanted["timeout"])
         if isinstance(limit, int | float) and limit < wanted["timeout"]:
             short.append(event)
     if fails:
@@ -159,7 +159,7 @@ def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
 def _old_plugin(file: File, again: str) -> Iterator[str]:
     text = file.before or ""
     command = setup_plan.plugin_command(text)
-    if not command or text != hook_settings.opencode_plugin(command):
+    if not command or text != hook_forms.opencode_plugin(command):
         yield f"{file.path} is too old, or was changed; {again}"
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from tui_tasks.cli.admin import program_entries, program_files
 from tui_tasks.cli.admin.program_entries import Options
 from tui_tasks.cli.admin.program_files import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
-from tui_tasks.hooks import hook_settings
+from tui_tasks.hooks import hook_forms
 
 # The options of `hook` that `setup` writes.
 _HOOK_OPTIONS: Final = ("--db", "--project")
@@ -127,11 +127,11 @@ def plan_setup(request: SetupRequest) -> Plan:
     if request.hooks:
         file = plan.file(at.path(at.files.hooks), at.root)
         if file.path.suffix == ".js":
-            file.after = hook_settings.opencode_plugin(request.hook_command(plugin_command(file.before)))
+            file.after = hook_forms.opencode_plugin(request.hook_command(plugin_command(file.before)))
         else:
             there = next(iter(program_entries.hook_commands(file).values()), [])
             command = request.hook_command(there)
-            program_entries.put_hooks(file, hook_settings.hook_settings(request.name, command))
+            program_entries.put_hooks(file, hook_forms.hook_settings(request.name, command))
         plan.parts.append(("the hooks", file))
         _note_other_scope(plan, request)
     return plan

@@ -19,7 +19,7 @@ from tui_tasks.core.operations.sessions import (
     ToolStarted,
     Working,
 )
-from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
+from tui_tasks.hooks.hook_forms import MESSAGE_BEGINS
 
 # Prefixes of prompts that no person typed: they come from programs themselves or from here.
 _OWN_PROMPTS: Final = (

@@ -31,8 +31,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks import PROGRAMS, hooks_folder, programs
 from tui_tasks.hooks.hook_folder import Folder, Spool
+from tui_tasks.hooks.hook_forms import MESSAGE_BEGINS
 from tui_tasks.hooks.replies import answer_pipes, message_folders
-from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
 
 # The reason why an action is impossible, by program and action.
 _CANNOT: Final[dict[str, dict[str, str]]] = {
@@ -96,7 +96,7 @@ Decision = dict[str, Any]
 
 
 def decision_for(ask: Ask) -> Decision | None:
-    """Return the human's decision on a request (see `hook_output.formed`); None when there is none."""
+    """Return the human's decision on a request (see `hook_forms.formed`); None when there is none."""
     request, answer = ask.request or {}, ask.answer
     if answer is None:
         return None

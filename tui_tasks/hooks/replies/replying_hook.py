@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tui_tasks.hooks import agent_process, screen_presence
+from tui_tasks.hooks import agent_process, hook_forms, screen_presence
 from tui_tasks.hooks.hook_folder import Folder, Head, put_payload
-from tui_tasks.hooks.replies import answer_pipes, hook_output, message_folders
+from tui_tasks.hooks.replies import answer_pipes, message_folders
 
 # Seconds between checks whether a pause has ended.
 _LOOK = 0.25
@@ -71,12 +71,12 @@ def _end_turn(box: Folder, program: str, event: str) -> bool:
     """
     if all(letter.kind != message_folders.STOP for letter in message_folders.letters(box)):
         return False
-    if event in hook_output.TURN_EDGES[program]:
+    if event in hook_forms.TURN_EDGES[program]:
         message_folders.settle(box, message_folders.claim(box, (message_folders.STOP,)), printed=True)
-    elif hook_output.stop(program, event, "") is not None:
+    elif hook_forms.stop(program, event, "") is not None:
         # Other messages go with it, and the model reads them at its next prompt.
         return _print_claimed(
-            box, (message_folders.STOP, message_folders.MESSAGE), lambda text: hook_output.stop(program, event, text)
+            box, (message_folders.STOP, message_folders.MESSAGE), lambda text: hook_forms.stop(program, event, text)
         )
     return False
 
@@ -88,7 +88,7 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
     """
     program = str(head["program"])
     why = box.read(message_folders.PAUSE).decode(errors="replace")
-    form = hook_output.refuse_tool(program, event, why)
+    form = hook_forms.refuse_tool(program, event, why)
     if form is None:
         return False
     until = time.monotonic() + (screen_presence.longest_wait(folder, program) or 0)
@@ -99,22 +99,22 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
             letter.kind == message_folders.STOP for letter in message_folders.letters(box)
         ):
             return False
-    hook_output.printed(form)
+    hook_forms.printed(form)
     return True
 
 
 def _give_messages(box: Folder, program: str, event: str) -> None:
-    if hook_output.context(program, event, "") is not None:
-        _print_claimed(box, (message_folders.MESSAGE,), lambda text: hook_output.context(program, event, text))
+    if hook_forms.context(program, event, "") is not None:
+        _print_claimed(box, (message_folders.MESSAGE,), lambda text: hook_forms.context(program, event, text))
 
 
-def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], hook_output.Form | None]) -> bool:
+def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], hook_forms.Form | None]) -> bool:
     """Print the waiting messages of these kinds; return whether there were any."""
     claimed = message_folders.claim(box, kinds)
     is_printed = False
     try:
         if claimed:
-            hook_output.printed(formed("\n\n".join(text for _, text in claimed)) or {})
+            hook_forms.printed(formed("\n\n".join(text for _, text in claimed)) or {})
             is_printed = True
     finally:
         message_folders.settle(box, claimed, printed=is_printed)
@@ -144,8 +144,8 @@ def answer(folder: Folder, head: Head, body: bytes) -> bool:
             # From here on an answer is too late; one that was in time is there.
             answers.remove(name)
         decision = answer_pipes.claim(answers, name, body)
-    if decision and (form := hook_output.formed(program, payload, json.loads(decision))) is not None:
-        hook_output.printed(form)
+    if decision and (form := hook_forms.formed(program, payload, json.loads(decision))) is not None:
+        hook_forms.printed(form)
     return True
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tui_tasks.hooks.replies import hook_output
-from tui_tasks.hooks.replies.hook_output import formed
+from tui_tasks.hooks import hook_forms
+from tui_tasks.hooks.hook_forms import formed
 
 DENIED = "The human denied this."
 INPUT = {"command": "make -n"}
@@ -115,13 +115,13 @@ REFUSED = of_hook("PreToolUse", permissionDecision="deny", permissionDecisionRea
         ("claude", "Stop", {"decision": "block", "reason": "no"}),
         ("codex", "Stop", {"decision": "block", "reason": "no"}),
         ("gemini", "AfterAgent", {"decision": "deny", "reason": "no"}),
-        ("opencode", hook_output.MAILBOX, {"message": "no"}),
+        ("opencode", hook_forms.MAILBOX, {"message": "no"}),
         ("claude", "SessionEnd", None),
         ("opencode", "chat.message", None),
     ],
 )
 def test_words_for_the_model(program: str, event: str, form: object) -> None:
-    assert hook_output.context(program, event, "no") == form
+    assert hook_forms.context(program, event, "no") == form
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_words_for_the_model(program: str, event: str, form: object) -> None:
         ("gemini", "BeforeTool", {"decision": "deny", "reason": "no"}),
         ("opencode", "tool.execute.before", {"refuse": "no"}),
         ("claude", "PostToolUse", None),
-        ("opencode", hook_output.MAILBOX, None),
+        ("opencode", hook_forms.MAILBOX, None),
     ],
 )
 def test_a_tool_is_refused(program: str, event: str, form: object) -> None:
-    assert hook_output.refuse_tool(program, event, "no") == form
+    assert hook_forms.refuse_tool(program, event, "no") == form
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_a_tool_is_refused(program: str, event: str, form: object) -> None:
         ("gemini", "AfterTool", {"continue": False, "stopReason": "no"}),
         ("codex", "PreToolUse", REFUSED),
         ("opencode", "tool.execute.before", {"refuse": "no", "abort": True}),
-        ("opencode", hook_output.MAILBOX, {"abort": True, "message": "no"}),
+        ("opencode", hook_forms.MAILBOX, {"abort": True, "message": "no"}),
         ("claude", "SessionEnd", None),
     ],
 )
 def test_a_turn_is_ended(program: str, event: str, form: object) -> None:
-    assert hook_output.stop(program, event, "no") == form
+    assert hook_forms.stop(program, event, "no") == form
