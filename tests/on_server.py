@@ -45,7 +45,7 @@ def path_of(path: str) -> str:
     """Return the path of a new replica for that of a file; without a server, the path."""
     if not IS_ON_SERVER:
         return path
-    from tui_tasks.postgres.journal_client import server_id
+    from tui_tasks.postgres.team_server import server_id
 
     _use_own_clocks()
     _wait_longer()

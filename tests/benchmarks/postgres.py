@@ -20,7 +20,8 @@ from tests.benchmarks.figures import Figure, Place
 from tests.postgres.cluster import Cluster, Unavailable
 from tests.postgres.journal_writer import entries
 from tui_tasks.core.errors import WriteConflict
-from tui_tasks.postgres.journal_client import JournalClient, server_id
+from tui_tasks.postgres.journal_client import JournalClient
+from tui_tasks.postgres.team_server import server_id
 
 ROUNDS: Final = 5
 FLIGHT: Final = 64

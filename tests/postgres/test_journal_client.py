@@ -5,7 +5,8 @@ import pytest
 from tests.postgres.journal_writer import NOTHING, append, entries, write
 from tests.postgres.test_server import ODD
 from tui_tasks.core.errors import WriteConflict
-from tui_tasks.postgres.journal_client import LOCKED, JournalClient, server_id
+from tui_tasks.postgres.journal_client import LOCKED, JournalClient
+from tui_tasks.postgres.team_server import server_id
 
 
 @pytest.fixture

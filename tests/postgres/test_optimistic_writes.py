@@ -16,8 +16,8 @@ from tests.postgres.machines import digest, names
 from tui_tasks.client.requests import ToolError
 from tui_tasks.core.errors import OutcomeUnknown
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.postgres import journal_client, optimistic_writes
-from tui_tasks.postgres.optimistic_writes import LOCKED_WRITES, OptimisticWrites
+from tui_tasks.postgres import journal_client
+from tui_tasks.postgres.journal_client import LOCKED_WRITES, OptimisticWrites
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.roles import AgentRole, script
 from tui_tasks.state.open_state import State, open_state
@@ -29,7 +29,7 @@ SECOND = 1_000_000
 def clock(monkeypatch):
     """The machine's monotonic clock, in seconds, which a test sets forward."""
     made = SimpleNamespace(at=100.0)
-    monkeypatch.setattr(optimistic_writes.time, "monotonic", lambda: made.at)
+    monkeypatch.setattr(journal_client.time, "monotonic", lambda: made.at)
     return made
 
 

@@ -14,7 +14,8 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import team_server
-from tui_tasks.postgres.journal_client import JournalClient, server_id
+from tui_tasks.postgres.journal_client import JournalClient
+from tui_tasks.postgres.team_server import server_id
 
 SECRET = "hunter2-s3cr3t"
 

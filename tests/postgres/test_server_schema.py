@@ -13,9 +13,9 @@ from tui_tasks import __version__
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused, RoleRefused
 from tui_tasks.postgres import team_server
-from tui_tasks.postgres.journal_client import JournalClient, server_id
+from tui_tasks.postgres.journal_client import JournalClient
 from tui_tasks.postgres.roles import AgentRole, script
-from tui_tasks.postgres.team_server import SERVER_SCHEMA, prepare
+from tui_tasks.postgres.team_server import SERVER_SCHEMA, prepare, server_id
 
 
 @pytest.fixture

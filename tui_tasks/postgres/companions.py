@@ -153,8 +153,43 @@ _NAMES: Final = (
 ENTRY_COLUMNS: Final = f"{', '.join(_NAMES)}, hash"
 
 
-def apply_news(db: Database, news: Any, ahead: int) -> None:
-    """Apply news (`journal_client.News`) within the open write transaction.
+class Head(NamedTuple):
+    """The end of the server's journal; see `server.sql`."""
+
+    seq: int
+    hash: bytes
+    passed: int
+    now: int
+    number: int
+    journal: int
+    needs: str
+
+
+class News(NamedTuple):
+    """What a replica lacks.
+
+    Attributes:
+        head: the end of the server's journal.
+        after: the newest entry of the replica.
+        entries: rows of the journal after it, oldest first.
+        companions: rows (kind, key, value, number).
+        is_complete: whether this is all until the end of the journal. Companions are complete only then.
+    """
+
+    head: Head
+    after: int
+    entries: list[tuple[Any, ...]]
+    companions: list[tuple[Any, ...]]
+    is_complete: bool
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the server has dropped entries that the replica lacks."""
+        return (self.entries[0][0] if self.entries else self.head.seq + 1) > self.after + 1
+
+
+def apply_news(db: Database, news: News, ahead: int) -> None:
+    """Apply news within the open write transaction.
 
     `ahead`: by how much the server's clock is ahead of this machine's, in microseconds.
 

@@ -1,16 +1,19 @@
 """Speaks with the server: connects again where it was away, takes the lock of the journal, reads what is new, appends,
 and learns how a commit ended.
 
-A turn is two messages, `lock` and `append`; an optimistic write is one, `append_next`.
+A turn is two messages, `lock` and `append`. An optimistic write begins without the lock, and is one message,
+`append_next`. The server refuses it if others have written since; then it is decided again with the lock.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import math
+import select
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import psycopg
@@ -20,7 +23,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
 from tui_tasks.postgres import Report, server_snapshots, team_server
-from tui_tasks.postgres.optimistic_writes import OptimisticWrites
+from tui_tasks.postgres.companions import ENTRY_COLUMNS, Head, News
 from tui_tasks.postgres.team_server import Row, first_line, open_connection, prepare
 
 PAGE: Final = 1_000
@@ -37,7 +40,6 @@ _LOCK: Final = "BEGIN; EXECUTE lock_head({}, {}, {})"
 _APPEND: Final = b"EXECUTE append(%b); COMMIT"
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
 _TIME: Final = "SELECT greatest(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) FROM tui_tasks.head"
-ENTRY_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
 _NEWS: Final = f"SELECT {ENTRY_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
 COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
 _GONE_ON: Final = "TT001"
@@ -48,52 +50,55 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 _decode = msgspec.json.Decoder().decode
 
 
-class Head(NamedTuple):
-    """The end of the server's journal; see `server.sql`."""
-
-    seq: int
-    hash: bytes
-    passed: int
-    now: int
-    number: int
-    journal: int
-    needs: str
+USED_SECONDS: Final = 1.0
+"""A connection that has answered no longer ago is taken to be whole."""
+LOCKED_WRITES: Final = 8
+"""After others have written meanwhile, so many writes take the lock: several busy writers queue."""
 
 
-class News(NamedTuple):
-    """What a replica lacks.
+class OptimisticWrites:
+    """Decides which writes of one client begin without the lock, by what it has seen of the server.
 
-    Attributes:
-        head: the end of the server's journal.
-        after: the newest entry of the replica.
-        entries: rows of the journal after it, oldest first.
-        companions: rows (kind, key, value, number).
-        is_complete: whether this is all until the end of the journal. Companions are complete only then.
+    A connection that was idle, lost, or has something to read takes the lock: it is tried before anything is written.
     """
 
-    head: Head
-    after: int
-    entries: list[Row]
-    companions: list[Row]
-    is_complete: bool
+    def __init__(self) -> None:
+        self._answered_at = -math.inf
+        self._server_now = 0
+        self._locked = 0
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether the server has dropped entries that the replica lacks."""
-        return (self.entries[0][0] if self.entries else self.head.seq + 1) > self.after + 1
+    def note_answer(self, server_now: int) -> None:
+        """Record the server's time, in microseconds, as of an answer that has just come."""
+        self._answered_at, self._server_now = time.monotonic(), server_now
+
+    def note_lock(self, *, has_news: bool) -> None:
+        """Record that a write has taken the lock; `has_news`: others had written since the last one."""
+        self._locked = LOCKED_WRITES if has_news else max(0, self._locked - 1)
+
+    def note_conflict(self) -> None:
+        """Record that a write was refused, because others have written."""
+        self._locked = LOCKED_WRITES
+
+    def note_lost(self) -> None:
+        """Record that the connection has ended."""
+        self._answered_at = -math.inf
+
+    def server_time(self, socket: int) -> int | None:
+        """Return the server's time, never ahead of it, if the next write may begin without the lock; else None.
+
+        `socket` is that of the connection, in autocommit.
+        """
+        idle = time.monotonic() - self._answered_at
+        if self._locked or idle > USED_SECONDS or _has_news(socket):
+            return None
+        return self._server_now + int(idle * 1_000_000)
 
 
-def server_id(url: str) -> str:
-    """Return the id of a server's journal, whose tables are made if there are none.
-
-    Raises:
-        DatabaseRefused: the server cannot be reached or used.
-    """
-    try:
-        with contextlib.closing(open_connection(url)) as connection:
-            return prepare(connection).id
-    except psycopg.Error as error:
-        raise DatabaseRefused(f"the server cannot be reached: {first_line(error)}") from None
+def _has_news(socket: int) -> bool:
+    """Return whether a socket has data or its end to read, or is broken."""
+    poll = select.poll()
+    poll.register(socket, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class JournalClient:

@@ -4,7 +4,7 @@ A transaction of the state takes the replica's write lock, then the journal's lo
 written since is applied. Then the rules decide as they do on one file, the new entries are appended on the server, the
 server commits, and the replica after it. A replica that misses the last step catches up by the journal.
 
-A transaction that its caller can repeat may begin without the journal's lock (`optimistic_writes`). If others have
+A transaction that its caller can repeat may begin without the journal's lock (`journal_client`). If others have
 written meanwhile, or it wrote nothing that the server could check, it is repeated with the lock.
 
 Rows that must not part from the entries travel with them (`companions`).

@@ -25,7 +25,7 @@ def replica_of(url: str) -> str:
         return path
     # Only now: importing psycopg takes longer than a short command.
     try:
-        from tui_tasks.postgres.journal_client import server_id
+        from tui_tasks.postgres.team_server import server_id
     except ImportError:
         raise DatabaseRefused(
             "a database on a server needs the extra `postgres`: pip install 'tui-tasks[postgres]'"

@@ -11,7 +11,8 @@ import psycopg
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.postgres import companions, server_snapshots
-from tui_tasks.postgres.journal_client import ENTRY_COLUMNS, JournalClient
+from tui_tasks.postgres.companions import ENTRY_COLUMNS
+from tui_tasks.postgres.journal_client import JournalClient
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
 from tui_tasks.postgres.roles import LOCK

@@ -6,6 +6,7 @@ first, and brought up to date by their owner.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from importlib import resources
@@ -217,6 +218,19 @@ def _place(connection: psycopg.Connection[Any]) -> str:
     """Return how messages name the database: never with a password."""
     info = connection.info
     return f"the database {info.dbname} at {info.host or 'this machine'}"
+
+
+def server_id(url: str) -> str:
+    """Return the id of a server's journal, whose tables are made if there are none.
+
+    Raises:
+        DatabaseRefused: the server cannot be reached or used.
+    """
+    try:
+        with contextlib.closing(open_connection(url)) as connection:
+            return prepare(connection).id
+    except psycopg.Error as error:
+        raise DatabaseRefused(f"the server cannot be reached: {first_line(error)}") from None
 
 
 Row = tuple[Any, ...]
