@@ -25,7 +25,7 @@ from tui_tasks.tui.inbox import row_sources
 from tui_tasks.tui.inbox.inbox_lines import InboxItem
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.rows.row_painter import RowLook
-from tui_tasks.tui.screens import project_picker
+from tui_tasks.tui.screens import place_pickers
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 
 
@@ -145,7 +145,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
         assert app.state.need_you == 3
         await settle(pilot, "A")
         assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 1 gone ")
-        (every, *_) = project_picker.entries(app.context, lambda name: None)
+        (every, *_) = place_pickers.entries(app.context, lambda name: None)
         assert every.needed == 3
 
 

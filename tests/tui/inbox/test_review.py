@@ -20,7 +20,7 @@ from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
 from tui_tasks.tui.painting import unhidden_prose
 from tui_tasks.tui.painting.text_lines import MAX_LINES
-from tui_tasks.tui.screens.search_all import SearchAll
+from tui_tasks.tui.screens.place_pickers import SearchAll
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.screens import search_all
+from tui_tasks.tui.screens import place_pickers
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ async def test_nothing_found_and_words_that_mean_nothing_are_told(plan, make_app
 async def test_a_long_list_is_looked_through_piece_by_piece(plan, elsewhere, make_app, monkeypatch):
     monkeypatch.setattr(list_pages, "STRETCH", 1)
     monkeypatch.setattr(list_pages, "MAX_PASSED", 2)
-    monkeypatch.setattr(search_all, "_AT_ONCE", 1)
+    monkeypatch.setattr(place_pickers, "_LISTS_AT_ONCE", 1)
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
         await press(app, pilot, "ctrl+f")

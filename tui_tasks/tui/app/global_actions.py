@@ -118,7 +118,7 @@ class GlobalActions(Controller):
 
     def do_search_all(self) -> None:
         """Search in all lists."""
-        from tui_tasks.tui.screens.search_all import SearchAll
+        from tui_tasks.tui.screens.place_pickers import SearchAll
 
         self._context.link.check()
         self._context.push(SearchAll(self._context))

@@ -52,7 +52,7 @@ class ProjectActions(Controller):
 
     def do_projects(self) -> None:
         """Open the picker of projects."""
-        from tui_tasks.tui.screens.project_picker import ProjectPicker
+        from tui_tasks.tui.screens.place_pickers import ProjectPicker
 
         self._context.push(ProjectPicker(self._context, self._choose))
 

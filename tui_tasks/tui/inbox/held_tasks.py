@@ -363,7 +363,7 @@ class HeldTasks(RowSource[HeldTask]):
 
     def do_review_join(self) -> None:
         """Choose the task that says the same already."""
-        from tui_tasks.tui.screens.search_all import SearchAll
+        from tui_tasks.tui.screens.place_pickers import SearchAll
 
         rows = self._chosen
         if self._is_of_jobs(rows):
