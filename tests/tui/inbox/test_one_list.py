@@ -461,6 +461,14 @@ async def test_a_failed_task_names_who_worked_on_it_in_the_list_above_it_and_in_
         assert "claude-9" in row
 
 
+async def test_a_task_that_another_set_failed_names_both_who_set_it_and_who_worked_on_it(plan, make_app):
+    by_agent(plan, "system", EditTask(plan[5], {"status": "failed"}))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "a", "G")
+        assert "system set it failed now, claude-1 had worked on it" in shown(app)
+
+
 async def test_how_long_ago_something_was_stays_true_in_the_detail_of_a_row(plan, make_app):
     by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}), now=NOW - 90 * SECOND)
     app = make_app(plan.path)

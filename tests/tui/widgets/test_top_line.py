@@ -12,7 +12,7 @@ from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.store import Store
 
-TITLES = {"a": " Inbox", "A": " Agents", "D": " Digest   last 8 hours", "S": " Stats   list Plan, last 7 days"}
+TITLES = {"a": " Inbox", "A": " Agents", "D": " Digest   last 8 hours", "S": " Stats   only list Plan, last 7 days"}
 
 
 @pytest.mark.parametrize("size", SIZES)

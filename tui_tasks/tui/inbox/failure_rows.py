@@ -28,7 +28,6 @@ from tui_tasks.tui.agents.agent_actions import ask_status, why_not_pending
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
@@ -236,7 +235,9 @@ class FailedTasks(RowSource[TaskLine]):
         why = self._reason(row) if row.status == "failed" else ""
         if row.status == "failed":
             at = self.ago(row.finished_at or row.updated_at)
-            lines += block(f"{agent_text.who(row.who, 40)} set it failed {at}", room, "$muted")
+            setter = row.status_by or row.who
+            worker = f", {agent_text.who(row.who, 40)} had worked on it" if row.who not in ("", setter) else ""
+            lines += block(f"{agent_text.who(setter, 40)} set it failed {at}{worker}", room, "$muted")
             lines += block(why, room, "$state-failed") if why else []
         elif task.due is not None:
             lines += block(self._was_due(task.due), room, "$state-overdue")
@@ -288,10 +289,6 @@ class FailedJobs(RowSource[JobLine]):
         return late_words(self.context, when)
 
     @override
-    def more(self, row: JobLine) -> list[Part]:
-        return [(f"{row.in_a_row} failed in a row", "$muted")] if row.in_a_row > 1 else []
-
-    @override
     def name(self, row: JobLine) -> str:
         return row.job.name
 
@@ -306,7 +303,8 @@ class FailedJobs(RowSource[JobLine]):
             lines += block(self._late(job.next_run), room, "$state-overdue")
         if row.failure is not None:
             at = self.ago(row.failure.ended_at or row.failure.at or now)
-            lines += block(f"failed {at}{': ' * bool(row.failure.why)}{row.failure.why}", room, "$state-failed")
+            runs = f", {row.in_a_row} runs in a row" if row.in_a_row > 1 else ""
+            lines += block(f"failed {at}{runs}{': ' * bool(row.failure.why)}{row.failure.why}", room, "$state-failed")
         return lines + ([[], *block(job.prompt, room)] if job.prompt else [])
 
     async def do_wanted_run(self) -> None:

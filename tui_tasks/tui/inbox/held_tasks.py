@@ -215,10 +215,15 @@ class HeldTasks(RowSource[HeldTask]):
     def more(self, row: HeldTask) -> list[Part]:
         db, ascii_only = self.context.db, self.context.ascii_only
         why = held_queries.why_job(db, row) if row.is_job else held_queries.why(db, row.uid)
-        number = f", {count(row.waiting, 'task')} wait{'s' * (row.waiting == 1)} for it" if row.waiting else ""
-        place = "a job" if row.is_job else f"for the list {safe_line(row.list_name, 40)}{number}"
-        shown = f"   why: {' '.join(unhidden_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else ""
-        return [(f"{place}{shown}", "$muted")]
+        home = self.context.state.current_list
+        is_elsewhere = not row.is_job and (home is None or row.list_name != home.name)
+        texts = (
+            f"in {safe_line(row.list_name, 40)}" if is_elsewhere else "",
+            f"{count(row.waiting, 'task')} wait{'s' * (row.waiting == 1)} for it" if row.waiting else "",
+            f"why: {' '.join(unhidden_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else "",
+        )
+        shown = "   ".join(filter(None, texts))
+        return [(shown, "$muted")] if shown else []
 
     @override
     def name(self, row: HeldTask) -> str:

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.rules.agents.request_text import ask_options
-from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
@@ -27,11 +25,9 @@ from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.open_needs import is_new
 
-# In cells: cursor, mark and the spaces around them; the narrowest text, and of a question with its answers beside it;
-# an age; a project.
+# In cells: cursor, mark and the spaces around them; the narrowest text; an age; a project.
 _HEAD: Final = 4
 _LEAST: Final = 8
-_LEAST_QUESTION: Final = 36
 _AGE: Final = 4
 _WHERE: Final = 8
 # In cells: the longest name of an agent, and that on a narrow screen.
@@ -120,12 +116,13 @@ class InboxRows(RowDrawing[InboxLine]):
         tall = self.heights.get(row.uid, 1)
         room = self._room(row, look_.width)
         shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
-        answers = self._answers_beside(row, room) if tall == 1 < len(text.lines) and not look_.cursor else ""
-        if tall == 1 and (answers or text.title > 1) and isinstance(row, Ask) and not row.is_permission:
+        if tall == 1 < text.title and isinstance(row, Ask) and not row.is_permission:
             title = ask_text.request_line(row, ascii_only=self.context.ascii_only)
-            shown = safe_question(title, room - cell_len(answers), ascii_only=self.context.ascii_only)
+            shown = safe_question(title, room, ascii_only=self.context.ascii_only)
         if line:
-            return [(" " * indent, ""), (shown, style)]
+            # What follows a name in the first line is the cause.
+            is_cause = isinstance(row, InboxItem) and bool(row.brief) and line < text.title
+            return [(" " * indent, ""), (shown, "$muted" if is_cause else style)]
         if isinstance(row, InboxItem):
             if tall == 1 < text.title and row.brief:
                 shown = safe_line(row.brief, room, ascii_only=self.context.ascii_only)
@@ -137,8 +134,7 @@ class InboxRows(RowDrawing[InboxLine]):
             (self._flag(row), "$changed"),
             ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
             (f"{number}{'  ' if number else ' '}", "$muted"),
-            (fit(shown, room - cell_len(answers), ascii_only=self.context.ascii_only), style),
-            (answers, "$muted"),
+            *self._with_cause(row, fit(shown, room, ascii_only=self.context.ascii_only), style),
             (right, "$muted"),
         )
 
@@ -157,7 +153,7 @@ class InboxRows(RowDrawing[InboxLine]):
         if isinstance(row, Ask):
             quiet = row.state != "open" or row.uid in self._later
             title, style = ask_text.request_line(row, ascii_only=ascii_only), "$muted" if quiet else ""
-            more: Sequence[Part] = () if quiet else self._about_ask(row)
+            more: Sequence[Part] = ()
         else:
             title, style, more = row.title, "", self._sources[row.kind].more(row.row)
         lines: list[Part] = [(line, style) for line in wrapped(safe_line(title, ascii_only=ascii_only), room) or [""]]
@@ -167,34 +163,12 @@ class InboxRows(RowDrawing[InboxLine]):
             lines += [(line, style) for line in wrapped(short, below)]
         return RowText(tuple(lines), number)
 
-    def _about_ask(self, ask: Ask) -> list[Part]:
-        """Return the answers to choose from and what a question is about; of a permission, what its agent says of it,
-        and where.
-        """
-        ascii_only = self.context.ascii_only
-        request = ask.request or {}
-        if request.get("kind") == "permission":
-            given = request.get("input")
-            said = given.get("description") if isinstance(given, dict) else None
-            texts = [str(said) if said else "", f"in {request['cwd']}" if request.get("cwd") else ""]
-            shown = "   ".join(unhidden_line(text, ascii_only=ascii_only) for text in texts if text)
-            return [(shown, "$muted")] if shown else []
-        task = self._tasks.of(ask)
-        options = ask_options(ask, ask.options, ascii_only=ascii_only)
-        # Without their keys, which answer the question under the cursor alone.
-        texts = [" or ".join(options)] if options else []
-        # Last, as a title gives way to what is asked.
-        texts += [f"about {safe_line(task.name, 60)}"] if task is not None else []
-        return [("   ".join(texts), "$muted")] if texts else []
-
-    def _answers_beside(self, row: InboxLine, room: int) -> str:
-        """Return `  approve or deny`, for a question that has one line and leaves that much room."""
-        if not isinstance(row, Ask) or row.request is not None or row.state != "open" or row.uid in self._later:
-            return ""
-        options = ask_options(row, row.options, ascii_only=self.context.ascii_only)
-        answers = f"  {' or '.join(options)}" if options else ""
-        needed = min(_LEAST_QUESTION, cell_len(ask_text.request_line(row, ascii_only=self.context.ascii_only)))
-        return answers if room - cell_len(answers) >= needed else ""
+    def _with_cause(self, row: InboxLine, shown: str, style: str) -> list[Part]:
+        """Return the line of a failure with its name bright and its cause behind that."""
+        name = safe_line(self._sources[row.kind].name(row.row)) if isinstance(row, InboxItem) and row.brief else ""
+        if name and shown.startswith(f"{name}: "):
+            return [(name, style), (shown[len(name) :], "$muted")]
+        return [(shown, style)]
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
         """Return a line of a text of which `tall` lines are shown; the last of those says that more follows."""
@@ -335,13 +309,15 @@ class InboxList(VirtualList[InboxLine]):
         self._inbox_rows = drawing
         self._high = 0
 
-    def fit(self, most: int, most_rows: int) -> None:
-        """Take the lines that all rows need, up to `most`, or a line for each row up to `most_rows`."""
+    def fit(self, most: int, most_rows: int, gap: int) -> None:
+        """Take the lines that all rows need and `gap` empty ones, up to `most`, or a line for each row up to
+        `most_rows`.
+        """
         rows = self._inbox_rows.rows
         # Of more rows than lines none is looked at.
         wanted = len(rows) or EMPTY_LINES
         if 0 < len(rows) < most:
-            wanted = sum(map(self._lines_of, rows))
+            wanted = sum(map(self._lines_of, rows)) + gap
         high = max(1, min(max(most, min(len(rows), most_rows)), wanted))
         if high != self._high:
             self._high = high

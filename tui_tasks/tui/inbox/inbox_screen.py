@@ -54,6 +54,8 @@ KEPT: Final = "inbox"
 _AROUND: Final = 3
 # The lines that the detail keeps.
 _LEAST_DETAIL: Final = 7
+# The lines of both from which an empty one stands between them.
+_AIRY: Final = 30
 
 
 class Inbox(Overlay):
@@ -176,7 +178,7 @@ class Inbox(Overlay):
         room = size.height - self._head.height(size) - _AROUND
         says_no_match = bool(self.filter) and not self.listed.rows
         is_one = self.small and not says_no_match
-        self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL)
+        self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL, int(room >= _AIRY))
 
     # State
 
