@@ -43,6 +43,19 @@ async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goe
         assert app.screen.ask.agent == "claude-2" and "answered just now" not in shown(app)
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_after_an_answer_the_cursor_is_on_the_question_below_else_on_the_one_above(plan, make_app, size):
+    for minute, name in enumerate(("robin", "noor", "mika"), 14):
+        by_agent(plan, name, OpenAsk("And now?", ("go", "stay")), now=at(20, minute))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "j", "j", "j", "1")
+        assert app.screen.ask.agent == "mika"
+        for above in ("robin", "claude-2", "claude-1"):
+            await settle(pilot, "m", *"go", "enter")
+            assert app.screen.ask.agent == above
+
+
 async def test_h_goes_back_to_the_answered_question_also_from_a_row_without_a_question(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -117,6 +130,17 @@ async def test_a_number_without_a_question_says_why_and_where_numbers_show_panes
         assert isinstance(app.screen, Inbox)
 
 
+async def test_esc_after_a_refused_input_stays_in_the_inbox_and_leaves_it_the_next_time(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "e")
+        assert said(app) == "You can edit only the input of a tool."
+        await settle(pilot, "escape")
+        assert isinstance(app.screen, Inbox) and said(app) == ""
+        await settle(pilot, "e", "j", "escape")
+        assert not isinstance(app.screen, Inbox), "another key was pressed in between"
+
+
 async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, make_app, monkeypatch):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -177,6 +201,8 @@ async def test_a_question_that_asks_for_words_is_neither_approved_nor_denied(pla
         if place == "a":
             await settle(pilot, "x")
             assert said(app) == "No does not answer this: m replies in your own words."
+            await settle(pilot, "d")
+            assert said(app) == "d does nothing here.  ? Help"
             await settle(pilot, "m")
             assert "Reply to codex-1" in shown(app)
         assert asks(app)["codex-1"].state == "open"

@@ -443,12 +443,18 @@ async def test_a_question_that_takes_several_options_sends_those_that_were_chose
             assert "Choose by number first" in said(app)
             await press(app, pilot, "enter", LATE)
             assert said(app).startswith("1-3 tick options, y sends what is ticked, m replies")
+            await press(app, pilot, "d", LATE)
+            assert said(app) == "d does nothing here.  ? Help"
+            await press(app, pilot, "n", LATE)
+            assert said(app).startswith("This question takes several options: 1-3 choose, m replies")
+            await press(app, pilot, "4", LATE)
+            assert said(app) == "There is no option 4: 1-3 choose, Esc goes back to the panes."
             for key in ("1", "2", "3", "2"):
                 await press(app, pilot, key, LATE)
             await settle(pilot, "escape", "a")
             assert ask_queries.open_asks(store.db)
             assert "send 2 chosen" in shown(app)
-            await press(app, pilot, "y", LATE)
+            await press(app, pilot, "enter", LATE)
             assert ask_queries.open_asks(store.db) == []
         assert answer_of(store, process)["updatedInput"]["answers"] == {"Which checks?": "lint, types"}
 

@@ -347,8 +347,9 @@ class ActionLookup:
 
     def can(self, id: str) -> bool:
         """Return whether an action can be performed now."""
-        actor = self.actor_of(ACTIONS[id])
-        return actor is not None and actor.why_not(ACTIONS[id]) is None
+        action = ACTIONS[id]
+        actor = self.actor_of(action)
+        return actor is not None and actor.why_not(action) is None and actor.opens_input(action)
 
     def do(self, id: str) -> None:
         """Perform an action by its id, as its key would."""

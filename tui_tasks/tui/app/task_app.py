@@ -173,6 +173,7 @@ class TaskApp(Actor, ResilientApp):
             redraw_feet=self.frame.redraw_feet,
             run=self.key_queue.run,
             expect_words=self.key_queue.expect_words,
+            esc_stays=self.key_queue.esc_stays,
             expect_more=self.key_queue.expect_more,
             expect_rest=self.key_queue.expect_rest,
             drafts=self.key_queue.drafts,

@@ -59,6 +59,8 @@ def why_not_answered(word: str, view: AskView | None, context: Context) -> str:
     if view is None or not view.options:
         return f"{word} does not answer this: {reply}."
     most = min(len(view.options), MAX_OPTIONS)
+    if view.takes_several:
+        return f"This question takes several options: {f'1-{most} choose' if most > 1 else '1 chooses'}, {reply}."
     return f"No single option says {word.lower()}: {f'1-{most} answer' if most > 1 else '1 answers'} it, {reply}."
 
 
@@ -160,8 +162,10 @@ class NumberKeys(OptionKeys):
         view = self._view()
         if view is None or number > len(view.options):
             reply, back = map(self._context.keymap.key_of, ("ask_reply", "back"))
-            most = len(view.options) if view is not None else 0
-            ways = f"{f'1-{most} answer it' if most > 1 else f'{reply} replies'}, {back} goes back to the panes"
+            most, does = len(view.options) if view is not None else 0, "answer it"
+            if view is not None and view.takes_several:
+                does = "choose"
+            ways = f"{f'1-{most} {does}' if most > 1 else f'{reply} replies'}, {back} goes back to the panes"
             self._context.say(f"There is no option {number}: {ways}.")
         elif view.takes_several:
             self._pick(view, number - 1)

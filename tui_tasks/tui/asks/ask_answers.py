@@ -85,9 +85,24 @@ class AskAnswers(Controller):
             return f"Not sent: {ask_text.closed(ask, self._context.clock.now())}."
         if self._inbox.came_just_now:
             return CAME_JUST_NOW
-        if action.id == "ask_edit" and not ask.is_permission:
+        if action.id == "ask_later":
+            return None
+        view = self._inbox.view_of(ask)
+        if action.id == "ask_edit":
+            return view.why_closed or self._why_not_edited(view)
+        if action.id == "ask_deny" and view.why_closed is None and view.options and view.denying is None:
+            return why_not_answered("No", view, self._context)
+        return view.why_closed
+
+    def _why_not_edited(self, view: AskView) -> str | None:
+        """Return why the human cannot edit what a question asks for, or not yet; None if they can."""
+        if not view.is_permission:
             return "You can edit only the input of a tool."
-        return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
+        why = reply_sender.why_not((view.ask.request or {})["program"], "edit_input")
+        if (why := why or self.why_not_sent(view, to_end=True)) is None and view.whole is not None:
+            # The editor would keep it in a file.
+            why = "A redacted or shortened request cannot be edited here."
+        return why
 
     def _why_no_question(self) -> str:
         """Return that no question is here, and what the key that opens a row does to the row that is."""
@@ -111,7 +126,7 @@ class AskAnswers(Controller):
     def opens_input(self, action: Action) -> bool:
         """A question that takes neither yes nor no is not denied; the key that is named instead comes next."""
         view = self._inbox.view
-        return action.id != "ask_deny" or view is None or view.denying is not None or bool(view.options)
+        return action.id != "ask_deny" or view is None or view.denying is not None
 
     def why_not_sent(self, view: AskView, *, to_end: bool = False) -> str | None:
         """Return why a key cannot answer a question yet, as when it was not read to its end; None if it can."""
@@ -179,18 +194,7 @@ class AskAnswers(Controller):
         """
         ask = self._inbox.ask
         assert ask is not None
-        request = ask.request or {}
-        if (why := reply_sender.why_not(request["program"], "edit_input")) is not None:
-            self._context.say(why)
-            return
         view = self._inbox.view_of(ask)
-        if (why := self.why_not_sent(view, to_end=True)) is not None:
-            self._context.say(why)
-            return
-        if view.whole is not None:
-            # The editor would keep it in a file.
-            self._context.say("A redacted or shortened request cannot be edited here.")
-            return
         before = _visible_json(view.asked.input)
         text = editor.edit(self._context, before)
         if text is None:

@@ -65,7 +65,7 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     before = ["ask_before"] if view.given else []
     task = inbox.context.state.asked_about.get(view.ask.uid, "")
     opens = [hint("ask_open", "Task")] if agent_text.live_task(inbox.context.db, task) is not None else []
-    last = [*map(hint, (*before, "ask_later")), *opens, hint("back")]
+    last = [*map(hint, (*before, "ask_later")), *([] if view.picks else opens), hint("back")]
     if view.takes_several:
         send = [hint("ask_approve", f"Send {len(view.picked)} chosen")] if view.picked else []
         return *pick, *send, hint("ask_reply"), *last
@@ -163,7 +163,9 @@ class RowActions(Controller):
         await context.link.remember(local_values.HIDDEN, context.state.seen.hidden)
 
     def do_ask_open(self) -> None:
-        """Open the task that it is about; where it is answered, go on to the next."""
+        """Send the options that are chosen, else open the task that it is about; where it is answered, go on to the
+        next.
+        """
         inbox, ask = self._inbox, self._inbox.ask
         task = inbox.context.state.asked_about.get(ask.uid) if ask is not None else None
         if inbox.item is not None:
@@ -176,6 +178,8 @@ class RowActions(Controller):
             inbox.go_to_next()
         elif inbox.came_just_now:
             inbox.context.say(CAME_JUST_NOW)
+        elif inbox.view_of(ask).picks:
+            inbox.action_act("ask_approve")
         elif inbox.is_for_terminal(ask):
             attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:

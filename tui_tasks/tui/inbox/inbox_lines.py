@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
@@ -314,18 +315,19 @@ class InboxLines:
             self._folding.unfold(named.agent)
 
     def next_after(self, key: str | None, later: set[str]) -> str | None:
-        """Return the key of the next line after one, then from the top, that waits and was not put off."""
-        rows = self.listed.rows
-        at = next((at for at, line in enumerate(rows) if line.uid == key), -1)
-        around = rows[at + 1 :] + rows[: max(at, 0)]
-        return next((line.uid for line in around if _waits(line, later)), None)
+        """Return the key of the line that waits and was not put off that is the next below one, else above it."""
+        return next((line.uid for line in self._around(key) if _waits(line, later)), None)
 
     def next_question(self, key: str, later: set[str]) -> str | None:
-        """Return the key of the next open question after one, then from the top, that was not put off."""
+        """Return the same of a line with open questions."""
+        lines = (line for line in self._around(key) if not isinstance(line, InboxItem))
+        return next((line.uid for line in lines if _waits(line, later)), None)
+
+    def _around(self, key: str | None) -> Iterator[InboxLine]:
+        """Return the lines below one from the nearest, then those above it from the nearest."""
         rows = self.listed.rows
         at = next((at for at, line in enumerate(rows) if line.uid == key), -1)
-        around = rows[at + 1 :] + rows[: max(at, 0)]
-        return next((line.uid for line in around if isinstance(line, Ask) and _waits(line, later)), None)
+        return chain(rows[at + 1 :], reversed(rows[: max(at, 0)]))
 
     def _order(self, line: InboxLine) -> tuple[Any, ...]:
         """Return what lines are sorted by: their urgency, then their age."""

@@ -3,9 +3,9 @@ under the cursor in full.
 
 Of an agent that asks many questions, only the oldest have a line each. Each other kind of row has a source.
 
-An answer always goes to the question under the cursor, and the cursor then to the next question. So a key pressed late
-could answer that one: no key acts on it before it has stood on screen. A question that is answered elsewhere or
-withdrawn stays under the cursor and shows that, until the human goes on.
+An answer always goes to the question under the cursor, and the cursor then to the question that takes its place. A key
+pressed late could answer that one: no key acts on it before it has stood on screen. A question that is answered
+elsewhere or withdrawn stays under the cursor and shows that, until the human goes on.
 """
 
 from __future__ import annotations
@@ -265,7 +265,9 @@ class Inbox(Overlay):
         self._show()
 
     def go_on(self, ask: Ask) -> bool:
-        """Go from a question that was answered to the next; return False where there is none, or the cursor is away."""
+        """Go from a question that was answered to the one that takes its place, else to the one above it; return False
+        where there is none, or the cursor is away.
+        """
         self.context.state.answered.append(ask.uid)
         wanted = self._lines.next_question(ask.uid, self.unsent.later)
         if wanted is None or self.window.cursor != ask.uid or self._reply.is_open:

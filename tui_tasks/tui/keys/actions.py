@@ -65,6 +65,11 @@ class Actor:
         doer = self._doer(action.id)
         return doer.why_not(action) if isinstance(doer, Controller) else None
 
+    def opens_input(self, action: Action) -> bool:
+        """Return whether an action that takes words opens an input now."""
+        doer = self._doer(action.id)
+        return not isinstance(doer, Controller) or doer.opens_input(action)
+
     def title_of(self, action: Action) -> str:
         """Return what an action does now, for people."""
         doer = self._doer(action.id)
@@ -82,15 +87,15 @@ class Actor:
         """Perform an action by its id, or show why it cannot be performed."""
         action = ACTIONS[id]
         refused = self.why_not(action) or ""
-        doer = self._doer(id)
-        opens = not isinstance(doer, Controller) or doer.opens_input(action)
-        if action.takes_words and (refused or opens):
+        if action.takes_words and (refused or self.opens_input(action)):
             keeps = action.takes_text and refused.endswith(PRESS_AGAIN)
             self.context.expect_words(refused, id, keeps=keeps)
         if refused:
+            if action.takes_words or action.verb == "edit":
+                self.context.esc_stays()
             self.context.say(refused)
             return
-        done = getattr(doer, f"do_{id}")()
+        done = getattr(self._doer(id), f"do_{id}")()
         if inspect.iscoroutine(done):
             self.context.run(done)
 

@@ -124,6 +124,8 @@ class KeyQueue:
         self.drafts: dict[str, str] = {}
         """What was typed and is kept, by what it is about."""
         self._opens_again = self._moved_by = ""
+        # The screen on which Esc takes away only the refusal of an input.
+        self._esc_stays_on: Screen[Any] | None = None
         self._go_on: Callable[[str], None] | None = None
         # A key that waits until a pause shows that it begins no word.
         self._held: events.Key | None = None
@@ -151,12 +153,14 @@ class KeyQueue:
         await self._catch_up()
         self.pressed.at = event.time
         self._hush()
+        stays_on, self._esc_stays_on = self._esc_stays_on, None
         is_later = self.clock() - self._typed_at > _PAUSE_AFTER_INPUT
         if self._held is not None and (is_later or not _is_of_words(event)):
             await self._take_held(event)
         if not self._is_lost(event) and not self._is_rest(event):
             await self._take_held(event)
-            await self._take(event)
+            if event.key != "escape" or self._app.screen is not stays_on or self._is_writing:
+                await self._take(event)
 
     async def _take_held(self, event: events.Key) -> None:
         """Perform the key that is held before another one, if any; Esc drops it."""
@@ -178,6 +182,10 @@ class KeyQueue:
         self._refused, self._has_dropped, self._tried = refused, False, action
         self._opens_again = self._moved_by = ""
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
+
+    def esc_stays(self) -> None:
+        """Note that an input was refused: Esc, which the human may press to leave it, then only removes the message."""
+        self._esc_stays_on = self._app.screen
 
     def expect_more(self, action: str, refused: str, go_on: Callable[[str], None] | None = None) -> None:
         """Note that a key has closed an input, or was refused. What is typed on until a pause or Esc is dropped, but

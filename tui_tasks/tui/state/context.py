@@ -111,6 +111,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
     expect_words: Callable[..., None]
     """Announces that an action opens an input, or why it cannot: see `KeyQueue.expect_words`."""
+    esc_stays: Callable[[], None]
+    """Announces that an input was refused: see `KeyQueue.esc_stays`."""
     expect_more: Callable[..., None]
     """Announces that a key has closed an input: what is typed on must not run as keys; see `KeyQueue.expect_more`."""
     expect_rest: Callable[[str], None]
