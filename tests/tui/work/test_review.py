@@ -365,7 +365,7 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
         await review(app, pilot, plan)
         await settle(pilot, "y")
         assert "Accept the work on #9: merge it into main" in shown(app) and "squash" in shown(app)
-        await settle(pilot, "tab", "right")
+        await settle(pilot, "shift+tab", "right")
         assert "a merge commit on main" in shown(app)
         await settle(pilot, "tab", "space")
         assert "the agent continues in its worktree" in shown(app)
@@ -383,7 +383,7 @@ async def test_esc_leaves_the_form_of_an_accept_with_nothing_changed_and_keeps_i
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
         before, seq = git(place.root, "rev-parse", "main"), journal.newest(app.link.db)
-        await settle(pilot, "a", "!", "ctrl+j", *"why", "escape")
+        await settle(pilot, "a", "e", "!", "ctrl+j", *"why", "escape")
         assert "Kept what you typed: the same key brings it back." in said(app)
         assert (state_of(plan, work), git(place.root, "rev-parse", "main")) == ("ready", before)
         assert journal.newest(app.link.db) == seq
@@ -396,7 +396,7 @@ async def test_the_message_of_a_merge_takes_several_lines(plan, place, make_app)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "y", "ctrl+j", "alt+enter", *"Since", "shift+enter", *"then", "enter", "enter")
+        await settle(pilot, "y", "e", "ctrl+j", "alt+enter", *"Since", "shift+enter", *"then", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
     assert git(place.root, "log", "--format=%B", "-1").strip() == "Old cookie banner\n\nSince\nthen"
 
@@ -410,7 +410,7 @@ async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, ma
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "y", "!", "enter", "enter")
+        await settle(pilot, "y", "tab", "!", "enter", "enter")
         await until(pilot, lambda: "the checkout has changes" in said(app))
         await settle(pilot, "y")
         assert app.screen.query_one("#answer").value == "Old cookie banner!"
@@ -434,6 +434,27 @@ async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_
         await settle(pilot, "?", *"work_accept")
         assert "y a" in next(line for line in lines(app) if "Accept the work" in line)
         assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key != ": inbox"]
+
+
+async def test_letters_in_the_form_of_a_merge_are_no_message_before_e(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "y")
+        assert lines(app)[-1].startswith(" Enter twice Merge  e Message  Tab Next field")
+        await settle(pilot, "u", "n")
+        assert "a first letter changes the value" in said(app)
+        form = app.screen
+        assert isinstance(form, AcceptForm)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "Enter again merges 2 files." in said(app))
+        await settle(pilot, "e", "q")
+        assert form.words.value == "Old cookie bannerq" and lines(app)[-1].startswith(" Enter Merge  Tab Next field")
+        await settle(pilot, "tab", "q")
+        assert app.screen is not form
+        await settle(pilot, "y")
+        assert said(app) == "The message is your draft from before: e edits it."
 
 
 async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):
@@ -474,7 +495,7 @@ async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, m
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "y", "tab", "tab", "space")
+        await settle(pilot, "y", "space")
         assert "its worktree and branch are removed  robot-1 has ended" in shown(app)
         assert "the agent continues" not in shown(app)
 
@@ -597,7 +618,7 @@ async def test_the_title_of_a_merge_stays_in_sight_on_a_small_screen_whatever_is
     async with app.run_test(size=(40, 12)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "y")
-        assert " Merge #9 into main" in lines(app) and "Enter Merge" in lines(app)[-1]
+        assert " Merge #9 into main" in lines(app) and "Enter twice Merge" in lines(app)[-1]
 
 
 async def test_the_form_of_a_merge_names_what_runs_first_and_what_is_not_proven(plan, place, make_app, monkeypatch):
@@ -640,8 +661,8 @@ async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_huma
         await review(app, pilot, plan)
         await settle(pilot, "y")
         assert "Commit    notes.txt is committed with this message first" in shown(app)
-        await settle(pilot, "ctrl+u", "enter")
-        assert "Accept the work on #9" in shown(app)
+        await settle(pilot, "e", "ctrl+u", "shift+tab", "enter")
+        assert said(app) == "The commit needs a message." and "Accept the work on #9" in shown(app)
         await settle(pilot, *"mine", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
     assert git(place.root, "log", "--format=%s", "-1") == "mine"
@@ -1092,7 +1113,7 @@ async def test_a_rebase_asks_for_no_message_and_a_failed_check_for_a_second_ente
         await review(app, pilot, plan)
         await settle(pilot, "j")
         await until(pilot, lambda: app.screen.unopened == [])
-        await settle(pilot, "y", "shift+tab", "shift+tab", "r")
+        await settle(pilot, "y", "shift+tab", "r")
         assert "its commits, rebased" in shown(app) and "Message" not in shown(app)
         await settle(pilot, "s")
         assert "Message" in shown(app)

@@ -116,7 +116,9 @@ _STEPS = {"right": 1, "space": 1, "left": -1}
 
 
 class ChoiceLine(ResilientMessages, Static, can_focus=True):
-    """The field. A letter goes to the next value that begins with it; `keys` maps other keys to functions."""
+    """The field. A letter goes to the next value that begins with it; `keys` maps other keys to functions, and a
+    question mark to the one that names them, which a letter without a value calls too.
+    """
 
     class Changed(Message):
         """Another value was chosen."""
@@ -163,7 +165,10 @@ class ChoiceLine(ResilientMessages, Static, can_focus=True):
         elif event.character is not None and event.is_printable:
             later = [*range(self._at + 1, len(self._options)), *range(self._at)]
             begins = (at for at in later if self._options[at].value.startswith(event.character))
-            self._move(next(begins, self._at) - self._at)
+            if (found := next(begins, None)) is not None:
+                self._move(found - self._at)
+            elif "question_mark" in self._keys:
+                self._keys["question_mark"]()
         else:
             return
         event.stop()

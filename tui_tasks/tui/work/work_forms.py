@@ -38,7 +38,7 @@ from tui_tasks.work import starting
 from tui_tasks.work.accepting import commit_message
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.state.context import Context, Hint
     from tui_tasks.work.git.merging import Method
 
 
@@ -92,6 +92,7 @@ class _FootForm(Dialog[R | None], Generic[R]):
     AUTO_FOCUS = "TextInput"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
     LABEL_CELLS = 10
+    DRAFT = DRAFT
 
     def __init__(self, context: Context, *, draft: str, words: str, hint: str, done: str) -> None:
         """`draft` names the form, and by id what it is about; `words` stand in it at first; `done` is Enter's word."""
@@ -100,19 +101,19 @@ class _FootForm(Dialog[R | None], Generic[R]):
         self._given, self._done = words, done
         keys: dict[str, Callable[[], object]] = {"enter": self.submit, "escape": self.action_leave}
         keys |= {"tab": self.focus_next, "shift+tab": self.focus_previous}
-        self.keys = {**keys, "down": self.focus_next, "up": self.focus_previous}
+        self.keys = {**keys, "down": self.focus_next, "up": self.focus_previous, "q": self.action_leave}
         self.keys["question_mark"] = self._say_keys
-        """The keys of the lines of values."""
+        """The keys of the lines of values, where a letter is no text."""
         keys |= {"down": self._down, "up": self._up}
         self.words = TextInput(context, context.drafts.get(draft, words), id="answer", placeholder=hint, keys=keys)
 
     def on_mount(self) -> None:
         """Say of words that an earlier form has kept that they are a draft, unless they could not be used just now."""
-        if self.draft in self.context.drafts and not self.problem:
-            self.query_one(FootLine).say(DRAFT)
+        if self.context.drafts.get(self.draft, self._given) != self._given and not self.problem:
+            self.query_one(FootLine).say(self.DRAFT)
 
     def _say_keys(self) -> None:
-        """Say what the keys do on a line of values, where `?` is no text."""
+        """Say what the keys do on a line of values."""
         self.context.say(f"←→ or a first letter changes the value, Tab goes on; Enter: {self._done}; Esc goes back.")
 
     def _up(self) -> None:
@@ -143,10 +144,18 @@ class _FootForm(Dialog[R | None], Generic[R]):
         for line in self.query(".line").results(Horizontal):
             label = line.query_one(".label", Static)
             label.update(self._label(label.name or "", is_here=self.focused in line.children))
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of the line with the focus."""
         hints = LINE_KEYS if self.focused is self.words else ()
         if isinstance(self.focused, ChoiceLine) and self.focused.has_choice:
             hints = (("←→", "Change", ""),)
-        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Tab", "Next field", ""), *hints, ("Esc", "Back", ""))
+        self.query_one(FootLine).hint(*self.first_keys(), ("Tab", "Next field", ""), *hints, ("Esc", "Back", ""))
+
+    def first_keys(self) -> Sequence[Hint]:
+        """Return the keys that the foot names first: that of the end."""
+        return (("Enter", self._done, ""),)
 
     def submit(self) -> None:
         """End with what was chosen."""
@@ -284,7 +293,13 @@ _NAMED: Final = 2
 
 
 class AcceptForm(_FootForm[AcceptAnswer]):
-    """The form, at the foot. Result: the choice, or None."""
+    """The form, at the foot. Result: the choice, or None.
+
+    It begins on a value, so that a key that is meant for the review writes nothing into the message.
+    """
+
+    AUTO_FOCUS = "#after"
+    DRAFT = "The message is your draft from before: e edits it."
 
     def __init__(self, context: Context, facts: WorkFacts, unopened: Sequence[str], *, has_ended: bool) -> None:
         """`unopened`: the paths of the files that the human has not opened. `has_ended`: the agent has."""
@@ -300,6 +315,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         self._has_ended = has_ended
         self._has_asked = False
         self._settings = starting.settings()
+        self.keys["e"] = self._edit_message
 
     def compose(self) -> ComposeResult:
         """Compose the choices, what will happen, and the line for the message."""
@@ -334,8 +350,22 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         line = self.words.parent
         assert isinstance(line, Widget)
         line.display = self._needs_message
+        self.show_keys()
         if not self._needs_message and self.focused in (None, self.words):
             self.query_one("#after", ChoiceLine).focus()
+
+    def _edit_message(self) -> None:
+        """Go to the message, if there is one."""
+        if self._needs_message:
+            self.words.focus()
+        else:
+            self.context.say("No commit is made, so there is no message.")
+
+    @override
+    def first_keys(self) -> Sequence[Hint]:
+        enter = "Enter twice" if self._doubts() and not self._has_asked else "Enter"
+        edits = self._needs_message and self.focused is not self.words
+        return ((enter, self._done, ""), *((("e", "Message", ""),) if edits else ()))
 
     @property
     def _method(self) -> Method:
@@ -416,9 +446,11 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         """
         message = self.words.value.strip()
         if not message and self._needs_message:
+            self.words.focus()
             self.context.say("The commit needs a message.")
         elif (doubts := self._doubts()) and not self._has_asked:
             self._has_asked = True
+            self.show_keys()
             again = f"{'merges' if self._is_merge else 'accepts'} {count(len(self._review.files), 'file')}"
             self.context.say(f"{' '.join(doubts)} Enter again {again}.")
         else:
