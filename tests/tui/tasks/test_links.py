@@ -14,7 +14,7 @@ from tests.conftest import Clock
 from tests.tui.driving import named, opened, press, said, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
-from tui_tasks.core.operations.work import BeginMerge, CountWork, MergeWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import BeginMerge, CountWork, MergeWork, RunWork, SetWork, StartWork, WorkReady
 from tui_tasks.core.schema.task_links import checked
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed, read
@@ -135,11 +135,12 @@ async def test_the_branch_of_a_work_is_read_again_with_its_counts_and_says_where
             store.commit(RunWork(work.uid), CountWork(work.uid, {"ahead": 1}), actor="system", now=NOW)
         await until(pilot, lambda: "branch one  1 commit since main" in shown(app))
         with Store(plan.path) as store:
-            store.commit(BeginMerge(work.uid, {}), MergeWork(work.uid, "1ef7c66261aa"), actor="human", now=NOW)
+            merge = MergeWork(work.uid, "1ef7c66261aa", None, {"step": "clean"})
+            store.commit(BeginMerge(work.uid, {}), merge, actor="human", now=NOW)
         await until(pilot, lambda: "branch one  merged into main" in shown(app))
         git(repository, "branch", "-D", "one")
         with Store(plan.path) as store:
-            store.commit(EditTask(plan[1], {"name": "Inventory"}), actor="human", now=NOW)
+            store.commit(SetWork(work.uid, {"intent": None}), actor="system", now=NOW)
         await until(pilot, lambda: "branch one  merged into main and removed" in shown(app))
 
 

@@ -62,7 +62,9 @@ class LinkLines:
     def _version(self, task: Task) -> object:
         db = self._context.db
         works = work_queries.of_task(db, task.uid) if self._context.state.has_work else []
-        return task.version, [(work.state, work_text.counts(db, work.uid)) for work in works]
+        # Without an intent the worktree and branch of a merge are cleaned up.
+        known = [(work.state, work.intent is None, work_text.counts(db, work.uid)) for work in works]
+        return task.version, known
 
     async def _ask(self, folder: Path, links: list[Link], at: tuple[str, object] | None) -> None:
         await asyncio.sleep(_PAUSE)
