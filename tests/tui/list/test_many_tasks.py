@@ -171,6 +171,13 @@ async def test_attention_finds_what_failed_in_every_list_that_the_now_line_count
             await press(app, pilot, "exclamation_mark")
             gone_to.append(app.pane.target())
         assert gone_to == [plan[4], plan[7], plan[3], far.uid]
+        assert said(app) == "4 of 4, in Other: failed, #10 Far away; Esc goes back"
+        await press(app, pilot, "enter", "escape")
+        assert app.pane.target() == far.uid, "only the detail is closed"
+        await press(app, pilot, "escape")
+        assert app.pane.target() == plan[3]
+        await press(app, pilot, "escape")
+        assert app.pane.target() == plan[3]
 
 
 async def test_the_first_layout_leaves_room_for_what_needs_the_human(plan, make_app, monkeypatch):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
@@ -167,6 +168,9 @@ class GlobalActions(Controller):
             here = last
         need = next((one for one in found if here is not None and one.order > here.order), found[0])
         self._went_to = need
+        there = list_pages.line(context.db, need.task) if need.task is not None else None
+        home = context.state.lists.get(there.list_id) if there is not None and not there.deleted else None
+        is_elsewhere = home is not None and home.id != context.state.list_id
         visit(context, need)
         if need.task is not None or need.job is not None:
             entry = NeedsEntries(context, lambda span: None).entry(need)
@@ -174,4 +178,6 @@ class GlobalActions(Controller):
             word = "" if entry.text.startswith(need.word) else f"{need.word}, "
             number = sum(one.count for one in found)
             answers = f"; {context.keymap.key_of('asks')} answers it" if need.kind == ASKS else ""
-            context.say(f"{found.index(need) + 1} of {number:,}: {word}{about}{answers}")
+            place = f", in {safe_line(home.name, 20)}" if home is not None and is_elsewhere else ""
+            back = f"; {context.keymap.key_of('back')} goes back" if place else ""
+            context.say(f"{found.index(need) + 1} of {number:,}{place}: {word}{about}{answers}{back}")

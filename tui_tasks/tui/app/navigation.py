@@ -73,6 +73,8 @@ class Navigation:
         # The list or the board, whichever was shown last, and the task under its cursor then.
         self._of_tasks: Pane | None = None
         self._selected: str | None = None
+        # The list to which Back leads from the task that was gone to last.
+        self._came_from = 0
 
     @property
     def pane(self) -> Pane:
@@ -221,7 +223,7 @@ class Navigation:
         self._open_in_turn(self._lay_way_back(before, back))
 
     def go_to(self, uid: str) -> None:
-        """Show a task in the list, wherever it is."""
+        """Show a task in the list, wherever it is; Back leads to the list that was shown before."""
         self._open_in_turn(self._go_to(uid))
 
     def open_task(self, uid: str, back: Callable[[], Overlay]) -> None:
@@ -253,11 +255,19 @@ class Navigation:
         if task is None or task.deleted:
             self._frame.say("That task is gone.")
             return
+        came_from = self._came_from if self._came_from and self.pane.has_way_back else self._state.list_id
         if self.pane_name not in ("list", "board"):
             await self._show_pane("list")
         if task.list_id != self._state.list_id:
             self.show_list(task.list_id)
         self.pane.go_to(uid)
+        self._came_from = came_from if came_from != task.list_id else 0
+        if self._came_from:
+            self.pane.lay_way_back(lambda: self._show_again(came_from))
+
+    def _show_again(self, list_id: int) -> None:
+        if list_id in self._state.lists:
+            self.show_list(list_id)
 
     async def _open_task(self, uid: str, before: str, back: Callable[[], Overlay]) -> None:
         await self._go_to(uid)
@@ -278,6 +288,7 @@ class Navigation:
         self.pane.show_entry(seq)
 
     async def _lay_way_back(self, pane_name: str, make: Callable[[], Overlay]) -> None:
+        self._came_from = 0
         self.pane.lay_way_back(lambda: self._open_in_turn(self._go_back(pane_name, make)))
         self._frame.redraw()
 

@@ -401,7 +401,9 @@ class BoardPane(TaskPane):
         self.context.redraw_frame()
 
     def do_back(self) -> None:
-        """Leave one layer: a drag, quick add, the detail's text, the detail, marks, the filter."""
+        """Leave one layer: a drag, quick add, the detail's text, the detail, marks, the filter, a list
+        that was gone to.
+        """
         if any(column.cards.let_go() for column in self.columns):
             self._moves.end_drag()
         elif self.quick_add.is_open:
@@ -411,12 +413,12 @@ class BoardPane(TaskPane):
         elif self.is_open:
             self.remove_class("-open")
             self.focus_rows()
-            self.take_way_back()
+            self.take_way_back(was_inside=True)
         elif self.row_list.marks:
             self.mark_actions.unmark_all()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
-        else:
+        elif not self.take_way_back(was_inside=False):
             self.sort_actions.say_order()
 
     @override

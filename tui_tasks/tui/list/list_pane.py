@@ -307,7 +307,7 @@ class ListPane(TaskPane):
             self._lay_out()
 
     def do_back(self) -> None:
-        """Leave one layer: a drag, quick add, the detail, marks, the filter."""
+        """Leave one layer: a drag, quick add, the detail, marks, the filter, a list that was gone to."""
         if self.row_list.let_go():
             return
         if self.quick_add.is_open:
@@ -315,12 +315,12 @@ class ListPane(TaskPane):
         elif self.is_inside:
             self._close()
             self.focus_rows()
-            self.take_way_back()
+            self.take_way_back(was_inside=True)
         elif self.row_list.marks:
             self.mark_actions.unmark_all()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
-        else:
+        elif not self.take_way_back(was_inside=False):
             self.sort_actions.say_order()
 
     @override

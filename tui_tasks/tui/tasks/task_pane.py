@@ -37,8 +37,8 @@ class TaskPane(Pane):
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
-        # Leads to the screen that has opened a task here, with that task.
-        self._way_back: tuple[str | None, Callable[[], None]] | None = None
+        # Leads to the screen or the list from which a task was shown here; with that task, and whether it was in full.
+        self._way_back: tuple[str | None, bool, Callable[[], None]] | None = None
         self.only: Filter = ALL
         """The filter that rows are read with."""
         self.task_actions = TaskActions(self)
@@ -157,18 +157,23 @@ class TaskPane(Pane):
 
     @override
     def lay_way_back(self, go: Callable[[], None]) -> None:
-        self._way_back = self.target(), go
+        self._way_back = self.target(), self.is_inside, go
+
+    @property
+    @override
+    def has_way_back(self) -> bool:
+        return self._way_back is not None and self._way_back[0] == self.target()
 
     @override
     def left(self) -> None:
         self._way_back = None
 
-    def take_way_back(self) -> bool:
-        """Go back to the screen that has opened the task under the cursor, if one has."""
-        laid, self._way_back = self._way_back, None
-        if laid is None or laid[0] != self.target():
+    def take_way_back(self, *, was_inside: bool) -> bool:
+        """Go back to the screen or the list from which the task under the cursor was shown, if it was shown so."""
+        if self._way_back is None or self._way_back[1] != was_inside or not self.has_way_back:
             return False
-        laid[1]()
+        (*_, go), self._way_back = self._way_back, None
+        go()
         return True
 
     # The filter and quick add

@@ -122,6 +122,11 @@ class Pane(Actor, TransparentContainer):
     def lay_way_back(self, go: Callable[[], None]) -> None:
         """Let Back from what is shown now call `go`, until something else is shown; the schedule does not."""
 
+    @property
+    def has_way_back(self) -> bool:
+        """Whether Back from the task under the cursor leads elsewhere; only in the list and the board."""
+        return False
+
     @override
     def why_not(self, action: Action) -> str | None:
         """Some actions need a task."""
