@@ -454,6 +454,21 @@ async def test_a_question_that_was_answered_reads_with_the_answer_and_not_as_ope
         await until(pilot, lambda: '20:00  ? asked, you answered "yes" ' in shown(app))
 
 
+async def test_after_an_answer_the_line_above_the_row_and_agents_show_what_the_agent_said_last(plan, make_app):
+    asked = by_agent(plan, "claude-1", OpenAsk("Which port?", (), plan[5]))[0]
+    with Store(plan.path) as store:
+        old = ask_queries.open_asks(store.db)[0]
+    by_agent(plan, "human", AnswerAsk(old.uid, "pyjwt"), AnswerAsk(asked.uid, "80"))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        said = '"running tests 14/22"'
+        assert [line for line in lines(app) if "Ship auth flow" in line and said not in line] == []
+        assert shown(app).count(said) >= 2 and "Which port?" not in shown(app)
+        await settle(pilot, "A")
+        assert said in row_of(app, "claude-1")
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_an_agent_with_two_questions_shows_the_oldest_first_and_y_answers_it(plan, make_app, size):
     (first,) = by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))

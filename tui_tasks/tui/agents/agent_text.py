@@ -22,7 +22,7 @@ from tui_tasks.core.read.agents.stuck_agents import Sign
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, short_count
@@ -95,6 +95,11 @@ def _question_of(word: Word, context: Context) -> Ask | None:
         return ask_queries.ask(context.db, word.ask)
     except NotFound:  # another database may have taken the place of this one
         return None
+
+
+def said_of_task(member: AgentView, context: Context) -> str:
+    """Return what an agent said last in the log of its task; empty without one."""
+    return task_records.last_said(context.db, member.task.uid, member.name) if member.task is not None else ""
 
 
 def is_closed(word: Word, context: Context) -> bool:
@@ -184,7 +189,8 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     if state == "idle" and session is not None and agent_states.is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
     if member.word is not None and member.word.kind == "asked" and last == latest_words(member.word, context):
-        return last, "$muted"
+        said = said_of_task(member, context)
+        return (f'"{said}"', "") if said and is_closed(member.word, context) else (last, "$muted")
     # A status alone would read as that of an agent that is gone.
     is_past = state == "idle" or (state in ENDED and member.word is not None and member.word.kind == "status")
     if is_past and last and (session is None or not session.last_message):

@@ -13,7 +13,6 @@ from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.unjournaled.local_values import key_of_agent, key_of_left
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
@@ -211,9 +210,12 @@ class AgentEntries:
         if session is not None:
             said = session.last_message or (asked_for(session) if task is None else "")
             return one_line(member.tool_use, agent_text.MAX_TOOL_USE) if member.tool is not None else _quoted(said)
-        if task is not None and (word is None or word.task != task.uid):
-            return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
-        return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
+        # A question that is answered stands nowhere as its last words.
+        is_over = word is not None and agent_text.is_closed(word, self.context)
+        if task is not None and (word is None or is_over or word.task != task.uid):
+            return _quoted(agent_text.said_of_task(member, self.context))
+        is_said = word is not None and word.kind in ("logged", "asked", "ran") and not is_over
+        return _quoted(word.text) if word is not None and is_said else ""
 
     def _in_trouble(self, member: AgentView, shown: str, now: int) -> AgentEntry | None:
         if shown == "left":
