@@ -100,6 +100,8 @@ async def test_a_task_that_is_set_done_before_its_work_is_merged_says_so(plan, m
         await settle(pilot, "s", "d")
         waits = "Not merged: #8 waits for your review."
         await until(pilot, lambda: said(app) == f"“Backup restore drill”: done. {waits} u undoes it.")
+        await settle(pilot, "u", "v", "k", "v", "s", "d")
+        await until(pilot, lambda: said(app) == f"1 task: done. {waits} u undoes it.")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -143,7 +143,9 @@ class TaskActions(Controller):
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
         early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
         tasks = task_queries.live_tasks(self._context.db, uids)
-        changed = sum(task.status != status for task in tasks)
+        waits = [one for one in tasks if status == "done" and one.uid in self._context.state.reviewable]
+        others = [one for one in tasks if one not in waits]
+        changed = sum(task.status != status for task in others)
         named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
         with keeps:
             try:
@@ -155,15 +157,17 @@ class TaskActions(Controller):
                     raise Conflict(f"{reason}, not {named}.") from conflict
                 raise
         notes = [f"{early}."] if early else []
-        if status == "done" and (waits := [one for one in tasks if one.uid in self._context.state.reviewable]):
+        if waits:
             numbers = ", ".join(f"#{one.number}" for one in waits[:3]) + "…" * (len(waits) > 3)
             notes.append(f"Not merged: {numbers} {'waits' if len(waits) == 1 else 'wait'} for your review.")
         if len(tasks) > 1 or not is_seen:
             undo = f"{self._context.keymap.key_of('undo')} undoes it."
-            word, same = LOOKS[status].word, len(tasks) - changed
-            if len(tasks) > 1 and same:
-                named, word = count(changed, "task"), f"{word}, {same} {'was' if same == 1 else 'were'} so already"
-            notes = [f"{named}: {word}.", *notes, undo]
+            word, same = LOOKS[status].word, len(others) - changed
+            if len(tasks) > 1:
+                named = count(changed, "task")
+                word += f", {same} {'was' if same == 1 else 'were'} so already" if same else ""
+            # Marked tasks whose work waits for review are not shown as done.
+            notes = [*[f"{named}: {word}."] * (len(tasks) == 1 or bool(others)), *notes, undo]
         if notes:
             self._context.say(" ".join(notes))
         return True
