@@ -426,15 +426,16 @@ async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
         assert not job(app, jobs[3]).deleted
 
 
-async def test_deleting_a_job_that_has_run_asks_first(jobs, make_app):
+async def test_a_job_that_has_run_is_deleted_at_once_and_u_brings_it_back_with_its_runs(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "g", "G", "d")
-        assert "Delete S5 Weekly report and its runs?" in shown(app)
+        await settle(pilot, "g", "G")
+        history = app.pane.line.history
         await settle(pilot, "d")
-        assert not job(app, jobs[5]).deleted
-        await settle(pilot, "y")
-        assert job_queries.any_job(app.link.db, jobs[5]).deleted
+        assert history and job_queries.any_job(app.link.db, jobs[5]).deleted
+        assert said(app) == "Deleted S5 Weekly report. u brings it back with its runs."
+        await settle(pilot, "u")
+        assert app.pane.listed.get(jobs[5]).history == history
 
 
 async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
@@ -444,6 +445,8 @@ async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
         assert job_queries.any_job(app.link.db, jobs[1]).deleted is False
         await settle(pilot, "d", "y")
         assert job_queries.any_job(app.link.db, jobs[1]).deleted
+        await settle(pilot, "u")
+        assert not job(app, jobs[1]).deleted, "it was done here: undo does not ask"
 
 
 async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):

@@ -136,7 +136,7 @@ class SchedulePane(Pane):
 
     @override
     def shows(self, kind: str) -> bool:
-        return kind.startswith("job.")
+        return kind.startswith(("job.", "run."))
 
     @property
     def line(self) -> JobLine | None:
@@ -363,7 +363,7 @@ class JobActions(Controller):
             context.say(f"{self._named(line)} is on{next_}.")
 
     async def do_job_delete(self) -> None:
-        """Delete the job; ask first where it has run, and where it runs, as the end of a run cannot be undone."""
+        """Delete the job; ask first while it runs, as undo does not continue a run."""
         line, context = self._job(), self._context
         if line is None:
             return
@@ -371,14 +371,12 @@ class JobActions(Controller):
             question = f"{self._named(line)} is running. Delete it, and end its run?"
             if not await confirm(context, question, "end the run and delete"):
                 return
-        elif not line.history:
-            if not await self._is_meant(line, "Delete"):
-                return
-        elif not await confirm(context, f"Delete {self._named(line)} and its runs?", "delete them"):
+        elif not await self._is_meant(line, "Delete"):
             return
         named = self._named(line)
         await context.link.commit(DeleteJob(line.job.uid))
-        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back.")
+        runs = " with its runs" if line.history else ""
+        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back{runs}.")
 
     async def do_job_stop(self) -> None:
         """End the run, once asked."""
