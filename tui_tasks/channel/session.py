@@ -11,14 +11,15 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from tui_tasks.channel.executor import RequestExecutor, refusal_of, refused_batch
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, newest_seq, refused, whole
-from tui_tasks.channel.request_reader import Line, RequestReader
+from tui_tasks.channel.request_reader import Line, PendingRequest, RequestReader
 from tui_tasks.channel.subscription import MessageDelivery, Subscription
 from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import Uptime, uptime_beside
@@ -255,15 +256,15 @@ class Session:
 
     def _serve_line(self, line: Line, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         pending_requests, batch = line
-        reply = (
-            self._executor.batch(pending_requests, now, reading)
-            if batch
-            else self._executor.single(pending_requests[0], now, reading, waiting)
-        )
-        if isinstance(reading, Transaction):
-            for pending, own in zip(pending_requests, reply if batch else [reply], strict=True):
-                if own is not None:
-                    self._messages.add(pending, own, reading)
+        if not batch:
+            (pending,) = pending_requests
+            return self._with_messages(pending, self._executor.single(pending, now, reading, waiting), reading)
+        replies = self._executor.batch(pending_requests, now, reading)
+        return [self._with_messages(*each, reading) for each in zip(pending_requests, replies, strict=True)]
+
+    def _with_messages(self, pending: PendingRequest, reply: dict[str, Any] | None, reading: Reading) -> Any:
+        if reply is not None and isinstance(reading, Transaction):
+            self._messages.add(pending, reply, reading)
         return reply
 
     def give_back(self, lines: Iterable[bytes]) -> None:
@@ -331,9 +332,12 @@ def _failure_of(error: Exception) -> Refusal:
     return error if isinstance(error, StorageFailed) else refusal_of(error)
 
 
+_in_steps: Final = attrgetter("in_steps")
+
+
 def _is_in_steps(line: Line) -> bool:
     """Return whether a line may be written in several transactions."""
-    return any(pending.in_steps for pending in line[0])
+    return any(map(_in_steps, line[0]))
 
 
 def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:

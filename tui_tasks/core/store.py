@@ -331,23 +331,14 @@ def new_uids() -> Iterator[str]:
     The rest is random. They have the form of version 4. Uids made one after another differ within the first six
     letters, which are enough to name a task by. The first is `a` to `f`, as digits alone are the number of a task.
     """
-    for number, rest in zip(_uid_numbers(), _uid_letters(), strict=True):
-        first = f"{number:06x}{rest[24:]}"
-        yield f"{first}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:24]}"
-
-
-def _uid_numbers() -> Iterator[int]:
     while True:
         first = _LEAST + int.from_bytes(os.urandom(4)) % (0x1000000 - UID_RUN * UID_STEP - _LEAST)
-        yield from range(first, first + UID_RUN * UID_STEP, UID_STEP)
+        # Those of a run are drawn at once, as the system call takes longest.
+        digits = os.urandom(13 * UID_RUN).hex()
+        for at, number in enumerate(range(first, first + UID_RUN * UID_STEP, UID_STEP)):
+            drawn = digits[26 * at : 26 * at + 26]
+            begin = f"{number:06x}{drawn[:2]}-{drawn[2:6]}-4{drawn[6:9]}"
+            yield f"{begin}-{_VARIANT[drawn[9]]}{drawn[10:13]}-{drawn[13:25]}"
 
 
-def _uid_letters() -> Iterator[str]:
-    """Yield 26 random hexadecimal digits at a time. Many are drawn at once, as the system call takes longest."""
-    while True:
-        drawn = os.urandom(13 * 32).hex()
-        for at in range(0, len(drawn), 26):
-            yield drawn[at : at + 26]
-
-
-_VARIANT = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}
+_VARIANT: Final = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}

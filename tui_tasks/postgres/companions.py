@@ -200,8 +200,7 @@ def apply_news(db: Database, news: News, ahead: int) -> None:
     for row in news.entries:
         if row[0] <= seq:
             continue
-        values = dict(zip(_NAMES, row[:-1], strict=True))
-        if row[0] != seq + 1 or (linked := journal.append(db, last, values)) != bytes(row[-1]):
+        if row[0] != seq + 1 or (linked := journal.append(db, last, row[:-1])) != bytes(row[-1]):
             raise other_history(db.path)
         seq, last = seq + 1, linked
         apply_entry(db, row)

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import cache
 from hashlib import sha256
-from operator import itemgetter
+from itertools import compress
 from typing import Any, Final
 
 import msgspec
@@ -29,11 +29,6 @@ LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
 COLUMNS = tuple(columns(J).values())
-# The columns that are hashed, in this order. A column added later is not hashed, so that old hashes stay valid.
-_HASHED: Final = (
-    *("seq", "at", "actor", "kind", "entity", "uid", "task"),
-    *("change", "undoes", "old", "new", "image", "why"),
-)
 _HEAD = Statement(lambda: J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
 _OLDEST = Statement(lambda: J.select(J.seq).order_by(J.seq).limit(1))
 _SINCE = Statement(lambda: J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
@@ -68,7 +63,6 @@ _PART = Statement(
 )
 _NUMBER = Statement(lambda: TaskRow.select(TaskRow.id).where(TaskRow.uid == slot("task")))
 _ONE = Statement(lambda: J.select(*COLUMNS).where(J.seq == slot("seq")))
-_hashed_values = itemgetter(*_HASHED)
 
 _read = reader(Entry, J)
 UNREADABLE: Final = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
@@ -120,23 +114,25 @@ def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
-    """Return the hash of an entry: SHA-256 of the one before it and the entry's columns as JSON."""
+    """Return the hash of an entry: SHA-256 of the one before it and the entry's other columns as JSON."""
     return sha256(previous + _encode(values)).digest()
 
 
-def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
-    """Write one entry and return its hash. `values` are the columns, JSON ones as text."""
-    hashed = link(previous, _hashed_values(values))
+def append(db: Database, previous: bytes, values: tuple[Any, ...]) -> bytes:
+    """Write one entry and return its hash. `values` are the other columns in their order, JSON ones as text."""
+    hashed = link(previous, values)
     # sqlite3 binds these exact types, but not None, without searching for an adapter.
-    values["hash"] = bytearray(hashed)
-    db.run(_insert(tuple([name for name, value in values.items() if value is not None])), values)
+    row = (*values, bytearray(hashed))
+    db.run(_insert(tuple([value is not None for value in row])), row)
     return hashed
 
 
 @cache
-def _insert(names: tuple[str, ...]) -> Statement:
+def _insert(has_value: tuple[bool, ...]) -> Statement:
     fields = columns(J)
-    return Statement(lambda: J.insert({fields[name]: slot(name) for name in names}))
+    return Statement(
+        lambda: J.insert({field: slot(name) for name, field in compress(fields.items(), has_value)}), row=(*fields,)
+    )
 
 
 def head(db: Database) -> tuple[int, bytes]:

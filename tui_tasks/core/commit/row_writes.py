@@ -62,15 +62,20 @@ _EMPTY_VALUES: Final = tuple(map(_empty_value, _FIELDS))
 
 
 @cache
-def _insert(entity: str, names: tuple[str, ...], *, of_struct: bool = False) -> Statement:
+def _insert(entity: str, names: tuple[str, ...], *, row: tuple[str, ...] = ()) -> Statement:
     model = model_of(entity)
     fields = columns(model)
     values = (_EMPTY if entity == "task" else {}) | {name: slot(name) for name in names}
     return Statement(
         lambda: model.insert({fields[name]: value for name, value in values.items()}),
         _writers(entity),
-        of_struct=of_struct,
+        row=row,
     )
+
+
+@cache
+def _insert_new_task(has_value: tuple[bool, ...]) -> Statement:
+    return _insert("task", tuple(compress(_FIELDS, has_value)), row=_FIELDS)
 
 
 def _given(entity: str, row: dict[str, Any]) -> tuple[str, ...]:
@@ -212,8 +217,8 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
 
 def add_task(db: Database, task: Task) -> None:
     """Insert a new task, as `apply` does, but without a dictionary of its fields, which would double the time."""
-    names = compress(_FIELDS, map(is_not, astuple(task), _EMPTY_VALUES))
-    db.run(_insert("task", tuple(names), of_struct=True), task)
+    row = astuple(task)
+    db.run(_insert_new_task(tuple(map(is_not, row, _EMPTY_VALUES))), row)
     _follow_new_task(db, task.uid, task.list_id, task.status, task.depends_on)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 from tui_tasks.core.engine.driver import driver_name, without_modules
@@ -78,15 +78,15 @@ class Statement:
         build: Callable[[], Query],
         writers: Mapping[str, Callable[[Any], Any]] | None = None,
         *,
-        of_struct: bool = False,
+        row: Sequence[str] = (),
     ) -> None:
         """`writers` convert values, by the names of their parameters, for the driver; None stays as it is.
 
-        `of_struct`: the values are the fields of a struct; each must be a parameter, and there are two or more.
+        `row`: the values are a tuple with these names, in place of a dictionary.
         """
         self._build = build
         self._writers = writers or {}
-        self._of_struct = of_struct
+        self._row = row
 
     @cached_property
     def sql(self) -> str:
@@ -118,9 +118,9 @@ class Statement:
     def _arrange(self) -> Callable[[Any], Sequence[Any]]:
         """A function that puts values by name into the order of the SQL."""
         params = self._compiled[1]
-        if self._of_struct:
-            return attrgetter(*params)
-        if not all(isinstance(value, _Slot) for value in params):
+        if self._row:
+            params = [self._row.index(name) for name in params]
+        elif not all(isinstance(value, _Slot) for value in params):
             return lambda values: [values[value] if isinstance(value, _Slot) else value for value in params]
         if len(params) > 1:
             return itemgetter(*params)

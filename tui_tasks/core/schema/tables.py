@@ -89,6 +89,7 @@ class JournalRow(Model):
     new = JsonField(null=True)
     image = JsonField(null=True)  # the task after it, without long unchanged texts
     why = JsonField(null=True)
+    # Of the columns above, in their order. One added later stands below: old hashes stay valid.
     hash = BlobField()
 
     class Meta:

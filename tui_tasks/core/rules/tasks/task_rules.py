@@ -127,7 +127,7 @@ def make_task(
 
         check_gate.refuse_unproven(tx, task, home, None)
     tx.first_touch(task.uid)
-    tx.emit_new_task(task)
+    tx.emit_new_task(task, home)
     if task.status == "done":
         check_gate.begin(tx, task, home)
         _remember_result(tx, task)
@@ -174,7 +174,7 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_o
         metadata=op.metadata,
         agent=op.agent,
         intent=op.intent,
-        depends_on=tuple(dict.fromkeys(op.depends_on)),
+        depends_on=tuple(dict.fromkeys(op.depends_on)) if op.depends_on else (),
         node_ids=(),
         version=1,
         created_at=tx.now,
