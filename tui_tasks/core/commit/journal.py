@@ -129,6 +129,7 @@ def append(db: Database, previous: bytes, values: tuple[Any, ...]) -> bytes:
 
 @cache
 def _insert(has_value: tuple[bool, ...]) -> Statement:
+    """Return the statement for the columns that have a value."""
     fields = columns(J)
     return Statement(
         lambda: J.insert({field: slot(name) for name, field in compress(fields.items(), has_value)}), row=(*fields,)

@@ -75,6 +75,7 @@ def _insert(entity: str, names: tuple[str, ...], *, row: tuple[str, ...] = ()) -
 
 @cache
 def _insert_new_task(has_value: tuple[bool, ...]) -> Statement:
+    """Return the statement for the fields of a task that have a value."""
     return _insert("task", tuple(compress(_FIELDS, has_value)), row=_FIELDS)
 
 
