@@ -176,8 +176,10 @@ async def test_attention_finds_what_failed_in_every_list_that_the_now_line_count
         assert app.pane.target() == far.uid, "only the detail is closed"
         await press(app, pilot, "escape")
         assert app.pane.target() == plan[3]
+        await press(app, pilot, "escape", "exclamation_mark", "exclamation_mark")
+        assert said(app).startswith("1 of 4, in Plan: question, #4 ") and said(app).endswith("; a answers it")
         await press(app, pilot, "escape")
-        assert app.pane.target() == plan[3]
+        assert app.pane.target() == plan[4], "the list that one came from is shown again"
 
 
 async def test_the_first_layout_leaves_room_for_what_needs_the_human(plan, make_app, monkeypatch):

@@ -171,13 +171,16 @@ class GlobalActions(Controller):
         there = list_pages.line(context.db, need.task) if need.task is not None else None
         home = context.state.lists.get(there.list_id) if there is not None and not there.deleted else None
         is_elsewhere = home is not None and home.id != context.state.list_id
+        goes_back = is_elsewhere and home is not None and home.id != context.navigation.list_to_return_to
         visit(context, need)
         if need.task is not None or need.job is not None:
             entry = NeedsEntries(context, lambda span: None).entry(need)
             about = " ".join(filter(None, (entry.number, safe_line(entry.text, 60))))
             word = "" if entry.text.startswith(need.word) else f"{need.word}, "
             number = sum(one.count for one in found)
-            answers = f"; {context.keymap.key_of('asks')} answers it" if need.kind == ASKS else ""
+            key_of = context.keymap.key_of
+            keys = [f"{key_of('asks')} answers it"] if need.kind == ASKS else []
+            keys += [f"{key_of('back')} goes back"] if goes_back else []
             place = f", in {safe_line(home.name, 20)}" if home is not None and is_elsewhere else ""
-            back = f"; {context.keymap.key_of('back')} goes back" if place else ""
-            context.say(f"{found.index(need) + 1} of {number:,}{place}: {word}{about}{answers}{back}")
+            about = f"{found.index(need) + 1} of {number:,}{place}: {word}{about}"
+            context.say("; ".join(filter(None, (about, ", ".join(keys)))))

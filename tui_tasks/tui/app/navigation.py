@@ -222,6 +222,11 @@ class Navigation:
         self._open_in_turn(self._show_entry(seq))
         self._open_in_turn(self._lay_way_back(before, back))
 
+    @property
+    def list_to_return_to(self) -> int:
+        """The number of the list to which Back leads after the next `go_to`, if that goes to a task of another list."""
+        return self._came_from if self._came_from and self.pane.has_way_back else self._state.list_id
+
     def go_to(self, uid: str) -> None:
         """Show a task in the list, wherever it is; Back leads to the list that was shown before."""
         self._open_in_turn(self._go_to(uid))
@@ -255,7 +260,7 @@ class Navigation:
         if task is None or task.deleted:
             self._frame.say("That task is gone.")
             return
-        came_from = self._came_from if self._came_from and self.pane.has_way_back else self._state.list_id
+        came_from = self.list_to_return_to
         if self.pane_name not in ("list", "board"):
             await self._show_pane("list")
         if task.list_id != self._state.list_id:
