@@ -365,13 +365,14 @@ async def test_where_nothing_can_be_undone_undo_names_the_change_and_the_reason_
             assert said(app).startswith("“#1 Ship it: pending → done” cannot be undone: claude-1 has changed ")
 
 
-async def test_where_only_an_answer_was_given_undo_says_that_it_cannot_be_undone(tmp_path, make_app):
+@pytest.mark.parametrize(("minutes", "keys"), [(0, ["u", "escape", "u"]), (60, ["u"])])
+async def test_where_only_an_answer_was_given_undo_says_that_it_cannot_be_undone(tmp_path, make_app, minutes, keys):
     with Store(str(tmp_path / "t.db")) as store:
         (ask,) = store.commit(OpenAsk("Which?", (), None, None), actor="claude-1", now=NOW)
-        store.commit(AnswerAsk(ask.uid, "this"), actor="human", now=NOW)
+        store.commit(AnswerAsk(ask.uid, "this"), actor="human", now=NOW - minutes * 60 * SECOND)
     app = make_app(tmp_path / "t.db")
     async with opened(app) as pilot:
-        await settle(pilot, "u", "escape", "u")
+        await settle(pilot, *keys)
         assert said(app) == "You have no change to undo; an answer to an agent cannot be undone."
 
 

@@ -116,9 +116,13 @@ class UndoActions:
         self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
 
     async def _corrects_answer(self) -> bool:
-        """Begin, once for each answer, a message that corrects it, where the human's newest act is an answer."""
+        """Begin, once for each answer, a message that corrects it, where the human's newest act is an answer, and not
+        an old one.
+        """
         ask = ask_queries.answered_last(self._context.db)
         if ask is None or ask.uid == self._corrected:
+            return False
+        if change_summaries.is_old(ask.answered_at or 0, self._context.clock.now()):
             return False
         if await agent_actions.correct_answer(self._context, ask):
             self._corrected = ask.uid
