@@ -340,30 +340,6 @@ async def test_titles_that_are_typed_on_after_quick_add_press_no_key_and_open_it
         assert said(app).startswith("Deleted “add”") and len(app.screen_stack) == 1
 
 
-@pytest.mark.parametrize(
-    ("seconds", "typed", "is_title"), [(1.5, "Wr", True), (1.5, "sd", False), (1.5, "dj", False), (3.0, "sd", False)]
-)
-async def test_a_title_may_begin_a_moment_after_quick_add_and_a_pair_of_keys_is_none(
-    plan, open_app, monkeypatch, seconds, typed, is_title
-):
-    app, now = open_app, [0.0]
-    app.key_queue.clock = lambda: now[0]
-    monkeypatch.setattr(app, "set_timer", lambda *_: None)  # of a letter that nothing follows
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
-        type_at_once(app, "n", *"buy", "enter")
-        await settled(app, pilot)
-        now[0] = seconds
-        type_at_once(app, *typed)
-        await settled(app, pilot)
-        assert app.pane.quick_add.is_open is is_title and len(app.screen_stack) == 1
-        if is_title:
-            assert app.query_one(AddWords).value == typed
-        else:
-            tasks = task_queries.tasks(app.link.db, app.state.current_list.id)
-            assert [task.status for task in tasks if task.name == "buy"] == ["done"] * (typed == "sd")
-
-
 async def test_after_quick_add_n_adds_another_at_once_and_the_cursor_moves(plan, open_app):
     app = open_app
     async with app.run_test(size=(120, 40)) as pilot:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from time import monotonic
 from typing import Any
 
@@ -37,8 +37,6 @@ PAUSE = 1.0
 """Seconds between two keys after which the second belongs to no word."""
 _PAUSE_AFTER_INPUT = 0.5
 """The same after a key has closed an input, where the next one is often meant."""
-_NEXT_WORDS = 2.0
-"""Seconds after a key that has closed an input which words open again: a letter until then may begin them."""
 _DELETES: dict[str, Callable[[str], str]] = {
     "backspace": lambda text: text[:-1],
     "ctrl+w": lambda text: text.rstrip().rpartition(" ")[0],
@@ -129,10 +127,8 @@ class KeyQueue:
         # The screen on which Esc takes away only the refusal of an input.
         self._esc_stays_on: Screen[Any] | None = None
         self._go_on: Callable[[str], None] | None = None
-        self._chords: Collection[str] = ()
-        # A key that waits until a pause shows that it begins no word; whether it came after a pause itself.
+        # A key that waits until a pause shows that it begins no word.
         self._held: events.Key | None = None
-        self._is_held_late = False
         self.clock: Callable[[], float] = monotonic
         self._rest = RestOfWord(lambda: self.clock(), self._is_harmless)
         self.expect_rest = self._rest.expect
@@ -185,29 +181,21 @@ class KeyQueue:
         self._lets_one_act, self._keeps = bool(refused) and not refused.endswith(PRESS_AGAIN), keeps
         self._refused, self._has_dropped, self._tried = refused, False, action
         self._opens_again = self._moved_by = ""
-        self._go_on = None
         self._expects_words_on, self._typed_at = self._app.screen, self.clock()
 
     def esc_stays(self) -> None:
         """Note that an input was refused: Esc, which the human may press to leave it, then only removes the message."""
         self._esc_stays_on = self._app.screen
 
-    def expect_more(
-        self,
-        action: str,
-        refused: str,
-        go_on: Callable[[str], None] | None = None,
-        chords: Collection[str] = (),
-    ) -> None:
+    def expect_more(self, action: str, refused: str, go_on: Callable[[str], None] | None = None) -> None:
         """Note that a key has closed an input, or was refused. What is typed on until a pause or Esc is dropped, but
         for keys that show or move something, and for that of the `action` that opens the input again.
 
         With `go_on`, one letter alone runs after a pause; two begin words, which `go_on` puts into the input again,
-        with letters right before them that have moved the cursor. The first letter may come a moment later; it then
-        runs at once with the next one where both are one of the `chords`.
+        with letters right before them that have moved the cursor.
         """
         self.expect_words(refused)
-        self._opens_again, self._go_on, self._chords = action, go_on, chords
+        self._opens_again, self._go_on = action, go_on
 
     def _is_lost(self, event: events.Key) -> bool:
         """Return whether a key is part of words for an input that could not open, which must not run as keys."""
@@ -216,30 +204,23 @@ class KeyQueue:
             return False
         has_opened = self._is_writing or (self._app.screen is not screen and not self._opens_again)
         is_word = _is_of_words(event)
-        is_first = not self._has_dropped and self._held is None
-        moves, is_letter = self._moves(event.key), (event.character or "").isalpha()
         pause = _PAUSE_AFTER_INPUT if self._opens_again else PAUSE
-        is_late = now - self._typed_at > pause
-        if self._go_on is not None and is_first and is_letter and not moves and not self._moved_by:
-            pause = _NEXT_WORDS
-        both = f"{self._held.character}{event.character}" if self._held is not None else ""
-        is_chord = self._is_held_late and both in self._chords
-        if has_opened or not is_word or is_chord or now - self._typed_at > pause:
+        if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
-        is_again = bool(self._tried) and self._action(event.key) == self._tried
+        moves, is_again = self._moves(event.key), bool(self._tried) and self._action(event.key) == self._tried
+        is_first = not self._has_dropped and self._held is None
         if is_first and ((self._link.read_only and moves) or is_again):
             return False
         self._typed_at, before = now, self._held
         if self._opens_again:
-            may_begin_words = self._go_on is not None and is_letter and not moves
+            may_begin_words = self._go_on is not None and (event.character or "").isalpha() and not moves
             shows = self._is_harmless(event.key) and not may_begin_words and event.key != "enter"
             opens_again = self._action(event.key) == self._opens_again
             if (shows or opens_again) and self._held is None:
                 self._expects_words_on = None if opens_again else screen
                 self._moved_by += event.character if event.character and event.character.isalpha() else ""
                 return False
-            self._is_held_late = is_late if is_first else self._is_held_late
             if self._go_on is not None and not self._has_dropped and self._goes_on(event, self._go_on):
                 return True
         elif event.key == "enter":

@@ -224,15 +224,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             self.close()
         elif self._add():
             self.close()
-            self.context.expect_more("new", "Quick add is closed: n opens it again", self._go_on, self._chords())
-
-    def _chords(self) -> list[str]:
-        """Return pairs of keys, of a status or of marks and deletions row by row, with which no title begins."""
-        from tui_tasks.tui.tasks.task_actions import STATUS_KEYS
-
-        key_of = self.context.keymap.key_of
-        rows = [f"{key_of(act)}{key_of(move)}" for act in ("mark", "delete") for move in ("down", "up")]
-        return [*rows, *(key_of("status") + letter for letter in STATUS_KEYS)]
+            self.context.expect_more("new", "Quick add is closed: n opens it again", self._go_on)
 
     def _go_on(self, text: str) -> None:
         """Open the line again for the next task, with the beginning of what is typed on."""
