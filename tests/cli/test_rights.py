@@ -23,7 +23,7 @@ from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
-from tui_tasks.state import person_check
+from tui_tasks.state import callers
 
 # A command line for each action that is a person's alone, by the command and the word of the action.
 LINES = {
@@ -85,7 +85,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TUI_TASKS_DB", str(path))
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "no-config"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
     return path
 
 
@@ -114,7 +114,7 @@ def test_every_command_is_in_the_table_and_every_verb_of_a_person_is_tried_here(
 
 def test_a_command_that_is_not_in_the_table_is_a_persons(database, capsys, monkeypatch) -> None:
     monkeypatch.delitem(RIGHTS, "doctor")
-    monkeypatch.setattr(person_check, "has_terminal", lambda: False)
+    monkeypatch.setattr(callers, "has_terminal", lambda: False)
     assert refused("doctor", database, capsys)[:2] == ("shell", "tui-tasks doctor")
 
 
@@ -127,7 +127,7 @@ def test_a_run_a_session_a_pipe_and_a_named_agent_are_refused_by_their_names(
         # On the screen, `--agent` names the agent of the pipe, and its terminal is another than the pipe.
         assert refused(f"--agent evil {line}", database, capsys)[0] == "evil"
         with monkeypatch.context() as piped:
-            piped.setattr(person_check, "has_terminal", lambda: False)
+            piped.setattr(callers, "has_terminal", lambda: False)
             who, _, told = refused(line, database, capsys)
             assert (who, "standard input is not a terminal" in told) == ("shell", True)
     with monkeypatch.context() as inside, Store(str(database)) as store:
@@ -160,7 +160,7 @@ def test_the_id_that_a_program_leaves_in_the_environment_names_who_is_refused(da
 def test_without_an_id_in_the_environment_no_session_is_looked_for_by_one(database, monkeypatch) -> None:
     monkeypatch.delattr(session_queries, "by_session")
     with Store(str(database)) as store:
-        assert person_check.other_caller(store.db, None, {}) is None
+        assert callers.other_caller(store.db, None, {}) is None
 
 
 def test_what_a_person_does_at_a_terminal_stands_in_the_journal_with_that_terminal_and_its_parents(database) -> None:

@@ -29,7 +29,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.state import person_check
+from tui_tasks.state import callers
 from tui_tasks.work import starting
 from tui_tasks.work.git import pull_requests
 
@@ -152,7 +152,7 @@ def test_what_each_prints_is_as_its_schema_has_it(
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
     monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "tasks.db"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
     with Store(str(tmp_path / "tasks.db")) as store:
         store.review = lambda: ReviewPolicy(("held",))
         (ask,) = store.commit(OpenAsk("Which?"), actor="bob", now=START)

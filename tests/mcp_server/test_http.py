@@ -40,7 +40,7 @@ from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
 from tui_tasks.runner import processes
 from tui_tasks.settings.http_tokens import Tokens
-from tui_tasks.state import person_check
+from tui_tasks.state import callers
 
 
 class Elsewhere:
@@ -269,7 +269,7 @@ def test_what_is_revoked_ends_at_once(elsewhere: Elsewhere) -> None:
 @pytest.fixture
 def at_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person who hands out tokens."""
-    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
 
 
 @pytest.mark.usefixtures("at_terminal")

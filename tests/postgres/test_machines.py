@@ -28,7 +28,7 @@ from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.postgres import moving, no_report
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.runner import processes
-from tui_tasks.state.person_check import other_caller
+from tui_tasks.state.callers import other_caller
 from tui_tasks.tui.agents import agent_text
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}

@@ -32,7 +32,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import git as git_process
-from tui_tasks.state import person_check
+from tui_tasks.state import callers
 
 HOOKS: Final = (
     "post-index-change", "reference-transaction", "post-checkout", "post-merge", "pre-merge-commit", "pre-commit",
@@ -299,7 +299,7 @@ def at(repository: Repository) -> Iterator[None]:
 
     with (
         mock.patch.dict(os.environ, environment),
-        mock.patch.object(person_check, "has_terminal", lambda: True),
+        mock.patch.object(callers, "has_terminal", lambda: True),
         mock.patch.object(git_process, "push", to_folder),
         contextlib.chdir(repository.root),
     ):

@@ -23,7 +23,7 @@ from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.checks.input_files import InputHasher
 from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings
-from tui_tasks.state import person_check
+from tui_tasks.state import callers
 
 SETTINGS = """
 [review]
@@ -219,9 +219,9 @@ def test_a_person_says_at_a_terminal_whose_settings_hold_and_the_program_says_wh
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(other))
     assert main(["doctor", "--db", str(db)]) == 1
     assert f"checks and reviewed lists come from {file}" in capsys.readouterr().out
-    monkeypatch.setattr(person_check, "has_terminal", lambda: False)
+    monkeypatch.setattr(callers, "has_terminal", lambda: False)
     assert main(["config", "--use", "--db", str(db)]) == 1
-    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
     assert main(["config", "--use", "--db", str(db)]) == 0
     with Store(str(db), read_only=True) as store:
         assert recorded(store.db) == RecordedSettings(str(other), ReviewPolicy(("work",)))

@@ -58,12 +58,12 @@ def _declare_call(command: argparse.ArgumentParser) -> None:
 def _call(options: argparse.Namespace) -> int:
     """Make the request, or print the tools; return the exit status."""
     if options.tool is None:
-        print(options.usage() if options.help else listing())
+        print(options.usage() if options.help else tool_list())
         return 0
     if options.help:
-        return describe(options.tool)
+        return print_tool(options.tool)
     try:
-        arguments = words(options.tool, options.arguments)
+        arguments = call_arguments(options.tool, options.arguments)
     except ValueError as error:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
@@ -81,7 +81,7 @@ def _call(options: argparse.Namespace) -> int:
     return status
 
 
-def words(tool: str, given: list[str]) -> dict[str, Any]:
+def call_arguments(tool: str, given: list[str]) -> dict[str, Any]:
     """Return the arguments of `call`: one JSON object, or `name=value` words (docs: protocol, section 1).
 
     A task's number is written as it stands: `uid=3`.
@@ -152,7 +152,7 @@ def _in_shell(error: dict[str, Any]) -> dict[str, Any]:
     return error
 
 
-def listing() -> str:
+def tool_list() -> str:
     """Return every tool in a line, and how to learn more."""
     from tui_tasks.dialects.tool_table import TABLE
 
@@ -164,7 +164,7 @@ def listing() -> str:
     return "\n".join([*lines, "", "tui-tasks call TOOL --help shows the arguments and result of one."])
 
 
-def describe(name: str) -> int:
+def print_tool(name: str) -> int:
     """Print what a tool does and its arguments. Return exit status 0; 1 when there is no such tool."""
     from tui_tasks.dialects.requests.arguments import schema
     from tui_tasks.dialects.tool_table import TABLE
@@ -231,9 +231,9 @@ def _prime(options: argparse.Namespace) -> int:
 def _session(options: argparse.Namespace, store: Store) -> Session:
     """Return a session of the speaker: without `--agent`, the started agent whose program runs the command."""
     if options.agent is None and store.db.scalar("SELECT 1 FROM work LIMIT 1"):
-        from tui_tasks.state import person_check  # for databases with work alone
+        from tui_tasks.state import callers  # for databases with work alone
 
-        options.agent = person_check.started_agent(store.db)
+        options.agent = callers.started_agent(store.db)
     return session_of(options, store)
 
 

@@ -87,14 +87,14 @@ def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) 
 
 def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.state import person_check
+    from tui_tasks.state import callers
 
     # On a screen, `--agent` names who speaks on the pipe beside it.
     is_screen = options.command.name in ("", "web")
     named = None if is_screen else getattr(options, "agent", None)
-    other = person_check.other_caller(None if store is None else store.db, named)
-    if other is None and not is_screen and not person_check.has_terminal():
-        other = person_check.OtherCaller(None, "standard input is not a terminal")
+    other = callers.other_caller(None if store is None else store.db, named)
+    if other is None and not is_screen and not callers.has_terminal():
+        other = callers.OtherCaller(None, "standard input is not a terminal")
     if other is None:
         return
     refused = Forbidden(f"`{_called(options)}` needs a person at a terminal: {other.why}")
@@ -153,10 +153,10 @@ def record(options: argparse.Namespace, store: Store) -> None:
 def terminal_record(options: argparse.Namespace) -> RecordTerminal:
     """Return the entry about this terminal."""
     from tui_tasks.core.operations import RecordTerminal
-    from tui_tasks.state import person_check
+    from tui_tasks.state import callers
 
     assert options.is_person, "`check` comes before every use of the human's name"
-    use = person_check.terminal_use()
+    use = callers.terminal_use()
     return RecordTerminal(_called(options), use.terminal, use.parents)
 
 

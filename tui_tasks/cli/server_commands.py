@@ -105,11 +105,11 @@ def _authority(store: Store) -> Authority:
     starts updates them.
     """
     from tui_tasks.runner.checks.check_keeper import Authority
-    from tui_tasks.state import person_check
+    from tui_tasks.state import callers
 
-    if person_check.other_caller(store.db, None) is not None:
+    if callers.other_caller(store.db, None) is not None:
         return Authority.ADDS
-    return Authority.RECORDS if person_check.has_terminal() else Authority.UPDATES
+    return Authority.RECORDS if callers.has_terminal() else Authority.UPDATES
 
 
 _PORT = 8765

@@ -83,9 +83,9 @@ def _has_ended(machine: str, process: Process) -> bool:
 
 
 def _is_person(db: Database) -> bool:
-    from tui_tasks.state import person_check
+    from tui_tasks.state import callers
 
-    return person_check.is_person(db)
+    return callers.is_person(db)
 
 
 def has_hooks(path: str) -> bool:

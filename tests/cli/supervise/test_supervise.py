@@ -35,7 +35,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import session_processes
-from tui_tasks.state import person_check as callers
+from tui_tasks.state import callers
 from tui_tasks.text.times import moment
 
 Run = Callable[[str], tuple[int, str]]

@@ -21,7 +21,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import screen_presence
-from tui_tasks.state import person_check as callers
+from tui_tasks.state import callers
 
 Run = Callable[[str], tuple[int, str, str]]
 

@@ -16,7 +16,7 @@ from tui_tasks.cli import main as program
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes, supervisor_launch
-from tui_tasks.state import person_check
+from tui_tasks.state import callers
 
 SETTINGS = """
 [check.tests]
@@ -55,7 +55,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     settings.write_text(SETTINGS)
     (tmp_path / "answer").write_text("3")
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
-    monkeypatch.setattr(person_check, "has_terminal", lambda: True)
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
     monkeypatch.setattr(supervisor_launch, "subprocess", FORKING)
     made = Shell(tmp_path / "t.db", capsys)
     made("add", "Ship it")
@@ -132,7 +132,7 @@ def test_no_agent_gives_or_takes_a_check_from_a_shell(shell: Shell, monkeypatch:
         inside.setenv("TUI_TASKS_RUN_TOKEN", "x")
         refusals.append(shell("check", "give", "1", "lint"))
     with monkeypatch.context() as piped:
-        piped.setattr(person_check, "has_terminal", lambda: False)
+        piped.setattr(callers, "has_terminal", lambda: False)
         refusals.append(shell("check", "take", "1", "tests"))
         refusals.append(shell("check", "default", "1"))
     with Store(str(shell.path)) as store:
