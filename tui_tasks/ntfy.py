@@ -17,8 +17,8 @@ from typing import Any, Final
 from tui_tasks.core import agent_names
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.overview import Alert
-from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, ask_lines, ask_options, is_kept_whole, takes_yes
+from tui_tasks.core.unhidden_text import invisible_char
 from tui_tasks.text.safe import cell_len, safe_line, safe_text
 from tui_tasks.text.times import count
 
@@ -48,7 +48,7 @@ def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
 
 def _is_whole(ask: Ask) -> bool:
     """Return whether the phone shows all of a question and of the offered answers."""
-    if not is_kept_whole(ask) or any(unseen(text) is not None for text in (ask.question, *ask.options)):
+    if not is_kept_whole(ask) or any(invisible_char(text) is not None for text in (ask.question, *ask.options)):
         return False
     offered = ask.options[:MAX_ACTIONS] if not ask.is_permission else ()
     fits = all(safe_line(option, _LABEL_CHARS) == option for option in (*offered, *ask_options(ask, offered)))

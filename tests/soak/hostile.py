@@ -15,8 +15,9 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION, unseen
+from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION
 from tui_tasks.core.store import Store
+from tui_tasks.core.unhidden_text import invisible_char
 from tui_tasks.core.unjournaled import local_values, run_output
 
 NAME = 10_000
@@ -40,7 +41,7 @@ class Attacker:
     def seen(self, field: str, most: int) -> str:
         """The payload less what no screen shows, which is refused in names of agents and in questions."""
         text = self.text(field, most)
-        while (char := unseen(text)) is not None:
+        while (char := invisible_char(text)) is not None:
             text = text.replace(char, "")
         return "".join(char for char in text if not is_invisible(char))
 

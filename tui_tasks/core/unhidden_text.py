@@ -18,6 +18,10 @@ _SPACES: Final = ("\u2420\xd7{}", "<{} spaces>")
 # What is written in another way: long runs of spaces, spaces at the end, tabs, and signs that this file itself writes.
 _SPECIAL: Final = re.compile(r"(?<=[^ ]) {9,}|^ {25,}| +\Z|\t|[\u23ce\u21e5]|<(?=U\+[0-9A-F]|TAB>|LF>|[0-9]+ spaces>)")
 _WORD: Final = re.compile(r"\w+|[^\w ]+")
+# Characters that join or vary the one before them; several in a row could hide a text.
+_JOINING: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")
+# Marks of direction, which the screen shows as replacement characters.
+_BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def unhidden_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> list[str]:
@@ -106,3 +110,17 @@ def _deceptive(text: str, is_prose: bool, ascii_only: bool) -> Iterator[int]:
 
 def _code_point(char: str) -> str:
     return f"<U+{ord(char):04X}>"
+
+
+def invisible_char(text: str) -> str | None:
+    """Return the first character of a text that is invisible and does not belong to the one before it; None without
+    one.
+    """
+    before = " "
+    for char in text:
+        if agent_names.is_invisible(char) and char not in _BIDI:
+            joins = char in _JOINING and not before.isspace() and before not in _JOINING
+            if not joins:
+                return char
+        before = char
+    return None

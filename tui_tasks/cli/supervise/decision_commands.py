@@ -30,7 +30,6 @@ from tui_tasks.core.read import ask_queries, check_queries, work_text
 from tui_tasks.core.read.ask_queries import SHORT_ID
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents import standing_answers
-from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import (
     ALLOW,
     DENY,
@@ -45,6 +44,7 @@ from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
+from tui_tasks.core.unhidden_text import invisible_char
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.hooks.redaction import REDACTED
@@ -227,7 +227,7 @@ def _declare_answer(command: argparse.ArgumentParser) -> None:
 
 def _is_shown_whole(ask: Ask) -> bool:
     return is_kept_whole(ask) and all(
-        len(text) <= TEXT_CHARS and unseen(text) is None for text in (ask.question, *ask.options)
+        len(text) <= TEXT_CHARS and invisible_char(text) is None for text in (ask.question, *ask.options)
     )
 
 

@@ -21,7 +21,6 @@ _MODULES: Final = (
     "tasks.claim_rules",
     "tasks.decision_rules",
     "agents.ask_rules",
-    "agents.agent_rules",
     "job_rules",
     "run_rules",
     "undo",

@@ -35,8 +35,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents.agent_rules import send_message
-from tui_tasks.core.rules.agents.ask_rules import begin_ask
+from tui_tasks.core.rules.agents.ask_rules import begin_ask, send_message
 from tui_tasks.core.rules.agents.session_rules import end_session
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task

@@ -68,9 +68,9 @@ def why_not_always(ask: Ask, found: Sequence[str]) -> str:
 
 def has_no_unseen(ask: Ask) -> bool:
     """Return whether a question and its options have no invisible characters."""
-    from tui_tasks.core.rules.agents.ask_rules import unseen
+    from tui_tasks.core.unhidden_text import invisible_char
 
-    return all(unseen(text) is None for text in (ask.question, *ask.options))
+    return all(invisible_char(text) is None for text in (ask.question, *ask.options))
 
 
 def ask_state(ask: Ask) -> str:
