@@ -19,7 +19,6 @@ _MODULES: Final = (
     "tasks.record_rules",
     "tasks.list_rules",
     "tasks.claim_rules",
-    "tasks.decision_rules",
     "agents.ask_rules",
     "job_rules",
     "run_rules",
