@@ -279,14 +279,14 @@ def _declare_clean(command: argparse.ArgumentParser) -> None:
 
 
 def _clean(options: argparse.Namespace) -> None:
-    from tui_tasks.work import interrupted_steps
+    from tui_tasks.work import clean_up
 
     with open_store(options) as store:
         refresh(store)
         session = session_of(options, store, TOOLS)
         uids = {find_task(session, reference).uid for reference in options.tasks}
         person_rights.record(options, store)
-        done = interrupted_steps.clean(store, uids, clock.now())
+        done = clean_up.clean_ended(store, uids, clock.now())
     if options.json:
         print_json(done, indent=2)
         return

@@ -11,7 +11,7 @@ from tests.work.conftest import git
 from tests.work.test_starting import COMMITS, ROBOT, nothing_is_left, worktree
 from tui_tasks.core.operations.work import DiscardWork, StartWork
 from tui_tasks.core.read import work_queries
-from tui_tasks.work import interrupted_steps
+from tui_tasks.work import clean_up
 from tui_tasks.work.agent_terminals import Terminals
 
 
@@ -26,10 +26,8 @@ def begun(store, clock, repo, task) -> StartWork:
 def test_a_start_that_was_interrupted_is_taken_back(store, clock, repo, task):
     work = begun(store, clock, repo, task)
     git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
-    assert interrupted_steps.recover(store, clock()) == []
-    assert interrupted_steps.recover(store, clock.forward(interrupted_steps.START_SECONDS)) == [
-        "undid the start of robot-1"
-    ]
+    assert clean_up.recover(store, clock()) == []
+    assert clean_up.recover(store, clock.forward(clean_up.START_SECONDS)) == ["undid the start of robot-1"]
     assert work_queries.find(store.db, work.uid).message == "its start was interrupted"
     nothing_is_left(store, repo, task)
 
@@ -44,7 +42,7 @@ def test_a_start_whose_terminal_has_lost_its_launcher_is_taken_back_and_another_
     )
     store.commit(operation, actor="human", now=clock())
     monkeypatch.setattr(Terminals, "runs", lambda terminals, name: runs)
-    done = interrupted_steps.recover(store, clock.forward(interrupted_steps.START_SECONDS))
+    done = clean_up.recover(store, clock.forward(clean_up.START_SECONDS))
     assert done == ([] if runs else ["undid the start of robot-1"])
 
 
@@ -52,7 +50,7 @@ def test_a_branch_with_commits_of_its_own_outlives_the_taking_back(store, clock,
     work = begun(store, clock, repo, task)
     git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
     git(Path(work.worktree), "commit", "-qm", "Mine", "--allow-empty")
-    interrupted_steps.recover(store, clock.forward(interrupted_steps.START_SECONDS))
+    clean_up.recover(store, clock.forward(clean_up.START_SECONDS))
     assert git(repo, "log", "-1", "--format=%s", work.branch) == "Mine"
 
 
@@ -60,7 +58,7 @@ def test_each_orphan_is_named(store, clock, repo, configure, starter, task):
     begun(store, clock, repo, task)
     stray = worktree(store).parent / "stray"
     stray.mkdir(parents=True)
-    assert list(interrupted_steps.orphans(store)) == [
+    assert list(clean_up.orphans(store)) == [
         f"work of robot-1: its worktree {worktree(store)} is gone; discard it",
         f"worktree {stray}: it belongs to no work; `git worktree remove` removes it",
     ]
@@ -71,12 +69,12 @@ def test_cleaning_removes_what_ended_work_left_and_keeps_what_is_in_no_commit(
 ):
     configure(f"{COMMITS}; echo draft > notes.txt")
     work = starter.start(task, ROBOT).work
-    assert interrupted_steps.clean(store, (), clock()) == []
+    assert clean_up.clean_ended(store, (), clock()) == []
     store.commit(
         DiscardWork(work.uid, git(worktree(store), "rev-parse", "HEAD")), actor="human", now=clock.forward(SECOND)
     )
-    assert list(interrupted_steps.orphans(store)) == [], "discarded work is kept on purpose"
-    assert interrupted_steps.clean(store, (), clock()) == [f"removed {worktree(store)}"]
+    assert list(clean_up.orphans(store)) == [], "discarded work is kept on purpose"
+    assert clean_up.clean_ended(store, (), clock()) == [f"removed {worktree(store)}"]
     assert not worktree(store).exists()
     assert git(repo, "log", "-1", "--format=%s", work.branch) == "Add b"
-    assert interrupted_steps.clean(store, (), clock()) == []
+    assert clean_up.clean_ended(store, (), clock()) == []
