@@ -21,7 +21,7 @@ from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
-from tui_tasks.core.rules.agents import session_rows
+from tui_tasks.core.rules.agents import session_rules
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import agent_process
@@ -87,7 +87,7 @@ def note_stopped(store: Store, now: int) -> int:
     if of_sessions or of_channel:
         with store.transaction(now) as transaction:
             for agent, is_stopped in of_sessions:
-                session_rows.set_stopped(transaction.db, agent, now if is_stopped else None)
+                session_rules.set_stopped(transaction.db, agent, now if is_stopped else None)
             for one, is_stopped in of_channel:
                 connections.set_stopped(transaction.db, one.agent, one.process, now if is_stopped else None)
     return len(of_sessions) + len(of_channel)

@@ -33,7 +33,7 @@ from tui_tasks.core.read.agents.session_queries import SessionActivity
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents import session_rows
+from tui_tasks.core.rules.agents import session_rules
 from tui_tasks.core.rules.agents.ask_rules import send_message
 from tui_tasks.core.rules.agents.session_rules import record_report
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
@@ -153,7 +153,7 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
 
 def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
     """Record the session of an agent that is about to be started; return the agent's name."""
-    agent = session_rows.next_name(tx, op.program)
+    agent = session_rules.next_name(tx, op.program)
     report = SessionReport(
         op.program,
         f"{session_queries.PLACEHOLDER}{uid}",
@@ -163,8 +163,8 @@ def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
         project=op.project,
     )
     with tx.speaking_as(agent):
-        session_rows.begin(tx, report, tx.now)
-        session_rows.keep_activity(tx, SessionActivity(agent, tx.now))
+        session_rules.begin(tx, report, tx.now)
+        session_rules.keep_activity(tx, SessionActivity(agent, tx.now))
     return agent
 
 
@@ -196,7 +196,7 @@ def run_work(tx: Transaction, op: RunWork) -> Work:
         is_back = {"session": placeholder, "state": "idle", "ended_at": None, "ended_by": None}
         changes = is_back if session.state == session_queries.GONE else {"state": session.state}
         with tx.speaking_as(work.agent):
-            session_rows.emit(tx, "session.started", session, {**asdict(op.process), **changes})
+            session_rules.emit(tx, "session.started", session, {**asdict(op.process), **changes})
             if op.prompt:
                 report = SessionReport(work.program, placeholder, (PromptSubmitted(op.prompt),), tx.now, op.process)
                 record_report(tx, RecordReport(report, "", tasks=False))

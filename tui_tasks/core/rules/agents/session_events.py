@@ -33,7 +33,7 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import SessionActivity
-from tui_tasks.core.rules.agents import session_rows, session_tasks
+from tui_tasks.core.rules.agents import session_rules, session_tasks
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -59,13 +59,13 @@ class ReportHandler:
 
     def apply(self) -> None:
         """Write what follows from the payload."""
-        self._session = session_queries.find(self._tx.db, self._agent) or session_rows.begin(
+        self._session = session_queries.find(self._tx.db, self._agent) or session_rules.begin(
             self._tx, self._report, self._at
         )
         self._activity = session_queries.activity(self._tx.db, self._agent) or SessionActivity(self._agent, self._at)
         was = msgspec.json.encode(self._activity)
         if self._report.is_payload:
-            session_rows.count_pulse(self._activity, self._at)
+            session_rules.count_pulse(self._activity, self._at)
             self._activity.stopped_at = None
         if self._report.record is not None:
             self._activity.record = self._report.record
@@ -79,7 +79,7 @@ class ReportHandler:
                 if is_its_own and (handler := _HANDLERS.get(type(event))) is not None:
                     handler(self, event)
         if msgspec.json.encode(self._activity) != was:
-            session_rows.keep_activity(self._tx, self._activity)
+            session_rules.keep_activity(self._tx, self._activity)
 
     def _is_back(self) -> bool:
         """Return whether an ended session goes on by this payload, and the payload is not merely late."""
@@ -95,8 +95,8 @@ class ReportHandler:
         if self._report.subagent is not None or not session.session.startswith(session_queries.PLACEHOLDER):
             return
         if session.session != self._report.session:
-            session_rows.name_session(self._tx, self._report.program, self._report.session, self._agent, "own")
-            self._session = session_rows.emit(
+            session_rules.name_session(self._tx, self._report.program, self._report.session, self._agent, "own")
+            self._session = session_rules.emit(
                 self._tx, "session.started", session, {"session": self._report.session, "state": session.state}
             )
 
@@ -125,17 +125,17 @@ class ReportHandler:
                 or session_queries.process(other) != process
             ):
                 continue
-            session_rows.withdraw_requests(tx, other.uid, _REPLACED)
+            session_rules.withdraw_requests(tx, other.uid, _REPLACED)
             activity = session_queries.activity(tx.db, other.uid) or SessionActivity(other.uid, self._at)
-            session_rows.end(tx, other, activity, "replaced", self._at)
+            session_rules.end(tx, other, activity, "replaced", self._at)
 
     def _end_asks(self) -> None:
         """Close the questions that the program has stopped asking, since this payload has come."""
         report, events = self._report, self._report.events
         if not report.ends_waiting:
             return
-        key = next((session_rows.key_of(report, event) for event in events if isinstance(event, InputRequested)), None)
-        session_rows.close_answered(self._tx, report, key)
+        key = next((session_rules.key_of(report, event) for event in events if isinstance(event, InputRequested)), None)
+        session_rules.close_answered(self._tx, report, key)
         if key != self._activity.request:
             self._activity.request = None
 
@@ -147,7 +147,7 @@ class ReportHandler:
         is_new = any(getattr(session, name) != value for name, value in details.items())
         # The same request twice is two requests.
         if is_new or kind in ("session.prompted", "session.waiting"):
-            self._session = session_rows.emit(self._tx, kind, session, details)
+            self._session = session_rules.emit(self._tx, kind, session, details)
 
     @property
     def _is_in_turn(self) -> bool:
@@ -156,7 +156,7 @@ class ReportHandler:
     def _over(self, kind: str, state: str, message: str | None = None, *, ends_as: str = "done") -> None:
         """End the turn in this state; `ends_as` is the status of the task of its prompt."""
         activity = self._activity
-        session_rows.forget_tool(activity)
+        session_rules.forget_tool(activity)
         activity.busy, activity.failure = False, None
         fields = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
@@ -169,11 +169,11 @@ class ReportHandler:
         """The session is there, and nothing runs."""
         report, session = self._report, self._session
         if session.session != report.session:
-            session_rows.name_session(self._tx, report.program, session.session, self._agent, "former")
-            session_rows.name_session(self._tx, report.program, report.session, self._agent, "own")
+            session_rules.name_session(self._tx, report.program, session.session, self._agent, "former")
+            session_rules.name_session(self._tx, report.program, report.session, self._agent, "own")
         self._activity.background = []
         if session.state == session_queries.GONE or session.session != report.session:
-            session_rows.forget_tool(self._activity)
+            session_rules.forget_tool(self._activity)
             self._activity.busy = False
             self._emit("session.started", session=report.session, state="idle", ended_at=None, ended_by=None)
         elif event.source != "compact":
@@ -181,7 +181,7 @@ class ReportHandler:
 
     def prompt_submitted(self, event: PromptSubmitted) -> None:
         """A person has prompted it."""
-        session_rows.forget_tool(self._activity)
+        session_rules.forget_tool(self._activity)
         self._activity.busy = False
         self._works()
         words = _cut(event.text)
@@ -223,7 +223,7 @@ class ReportHandler:
     def tool_started(self, event: ToolStarted) -> None:
         """A tool of the session has begun."""
         target = None if event.target is None else _cut(event.target, MAX_TARGET)
-        session_rows.begin_tool(self._activity, _cut(event.tool), event.call, target, self._at)
+        session_rules.begin_tool(self._activity, _cut(event.tool), event.call, target, self._at)
         self._activity.busy = not self._is_in_turn
         self._works()
 
@@ -235,7 +235,7 @@ class ReportHandler:
         if self._report.subagent is not None:
             return
         self._works()
-        if session_rows.is_running(self._activity, _cut(event.tool), event.call):
+        if session_rules.is_running(self._activity, _cut(event.tool), event.call):
             self._end_tool()
 
     def tools_ended(self, event: ToolsEnded) -> None:
@@ -244,17 +244,17 @@ class ReportHandler:
             self._end_tool()
 
     def _end_tool(self) -> None:
-        session_rows.end_tool(self._activity, self._at)
+        session_rules.end_tool(self._activity, self._at)
         # A payload that is late, after the turn has ended, is about no running tool.
         self._activity.busy = not self._is_in_turn
 
     def input_requested(self, event: InputRequested) -> None:
         """It waits for a person."""
-        key = session_rows.key_of(self._report, event)
-        if key == self._activity.request and not session_rows.is_asked_anew(self._tx, self._report, key):
+        key = session_rules.key_of(self._report, event)
+        if key == self._activity.request and not session_rules.is_asked_anew(self._tx, self._report, key):
             return
         self._activity.request = key
-        ask = session_rows.open_asked(self._tx, self._report, event, key, self._project)
+        ask = session_rules.open_asked(self._tx, self._report, event, key, self._project)
         if ask.rule is None:
             self._emit("session.waiting", state="waiting", waiting_for=session_queries.waiting_for(ask))
 
@@ -270,7 +270,7 @@ class ReportHandler:
         if not event.background:
             self._over("session.idle", "idle", event.message)
             return
-        session_rows.forget_tool(activity)
+        session_rules.forget_tool(activity)
         activity.busy = True
         if event.message is not None:
             activity.news["last_message"] = _cut(event.message)
@@ -309,7 +309,7 @@ class ReportHandler:
         else:
             has_failed = any(isinstance(one, TurnFailed) for one in self._report.events)
         by = session_queries.BY_ERROR if has_failed else session_queries.BY_REPORT
-        session_rows.end(self._tx, self._session, self._activity, by, self._at)
+        session_rules.end(self._tx, self._session, self._activity, by, self._at)
         self._activity = session_queries.activity(self._tx.db, self._agent) or self._activity
 
     def message_written(self, event: MessageWritten) -> None:
@@ -338,7 +338,7 @@ class ReportHandler:
     def subagent_started(self, event: SubagentStarted) -> None:
         """A subagent has begun."""
         if event.session is not None:
-            session_rows.name_session(self._tx, self._report.program, event.session, self._agent, "subagent")
+            session_rules.name_session(self._tx, self._report.program, event.session, self._agent, "subagent")
         if event.subagent not in self._activity.background:
             self._activity.background.append(event.subagent)
 
