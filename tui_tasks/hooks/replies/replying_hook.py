@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tui_tasks.hooks import agent_process, hook_forms, screen_presence
+from tui_tasks.hooks import hook_command, hook_forms, screen_presence
 from tui_tasks.hooks.hook_folder import Folder, Head, put_payload
 from tui_tasks.hooks.replies import answer_pipes, message_folders
 
@@ -34,7 +34,7 @@ def deliver(folder: Folder, head: Head, body: bytes) -> bool:
     if box is None:
         return False
     with box:
-        if not agent_process.is_below(message_folders.process(box), head):
+        if not hook_command.is_below(message_folders.process(box), head):
             return False
         if message_folders.PAUSE in box.names() and _hold_tool(folder, box, head, event):
             return False
@@ -93,7 +93,7 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
         return False
     until = time.monotonic() + (screen_presence.longest_wait(folder, program) or 0)
     started_by = os.getppid()
-    while time.monotonic() < until and agent_process.waits_for_hook(head, started_by):
+    while time.monotonic() < until and hook_command.waits_for_hook(head, started_by):
         time.sleep(_LOOK)
         if message_folders.PAUSE not in box.names() or any(
             letter.kind == message_folders.STOP for letter in message_folders.letters(box)
@@ -172,7 +172,7 @@ def _wait(folder: Folder, head: Head, wait: float, pipe: int, is_answered: Calla
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     until = time.monotonic() + wait
-    while (left := until - time.monotonic()) > 0 and agent_process.waits_for_hook(head, started_by):
+    while (left := until - time.monotonic()) > 0 and hook_command.waits_for_hook(head, started_by):
         if poll.poll(min(left, _LOOK_FOR_ANSWER) * 1000) and is_answered():
             return
         if screen_presence.longest_wait(folder, str(head["program"])) is None:
