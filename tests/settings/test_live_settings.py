@@ -10,7 +10,6 @@ import pytest
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.runner import runner_settings
-from tui_tasks.runner.checks import check_profiles
 from tui_tasks.settings import config
 from tui_tasks.settings.live_settings import CheckSettings, review_settings
 
@@ -27,7 +26,7 @@ def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files
         tmp_path, '[check.a]\ncommand = ["true"]\n[check.b]\ncommand = ["x", ""]\ncwd = "../y"\n[check.c]\ncwd = "~"\n'
     )
     found = CheckSettings(lambda: file)()
-    assert found.profiles["a"] == check_profiles.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
+    assert found.profiles["a"] == runner_settings.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
     assert found.profiles["b"].cwd == str(tmp_path.parent / "y")
     assert found.unreadable == {"c"}
 
@@ -73,10 +72,10 @@ def test_an_edit_is_read_and_what_is_no_toml_takes_nothing_away(tmp_path: Path) 
 
 def test_only_what_is_run_and_looked_at_is_in_the_digest() -> None:
     def digest(**more: object) -> str:
-        return check_profiles.CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
+        return runner_settings.CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
 
     assert digest() == digest(timeout=1, lists=("l",), gate=True)
-    assert len({digest(), digest(inputs=("a",)), check_profiles.CheckProfile("a", ("x", "z"), "/y").digest}) == 3
+    assert len({digest(), digest(inputs=("a",)), runner_settings.CheckProfile("a", ("x", "z"), "/y").digest}) == 3
 
 
 # The review lane

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tasks.core.rules.agents.standing_answers import AnswerRule
-    from tui_tasks.runner.checks.check_profiles import CheckProfiles
-    from tui_tasks.runner.runner_settings import Runners
+    from tui_tasks.runner.runner_settings import CheckProfiles, Runners
     from tui_tasks.settings.config import Config
 
 
@@ -30,7 +29,7 @@ def source_of(file: str | Path) -> str:
 
 def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
     """Return the checks of a file without any."""
-    from tui_tasks.runner.checks.check_profiles import CheckProfiles  # a short command has none
+    from tui_tasks.runner.runner_settings import CheckProfiles  # a short command has none
 
     return CheckProfiles(source, is_known=is_known)
 
