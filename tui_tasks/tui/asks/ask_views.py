@@ -114,7 +114,9 @@ class AskView(msgspec.Struct, frozen=True):
 
     @property
     def picks(self) -> str:
-        """The chosen options as one answer."""
+        """The chosen options as one answer; empty where a question takes one alone."""
+        if not self.takes_several:
+            return ""
         return ", ".join(self.options[at] for at in sorted(self.picked) if at < len(self.options))
 
     @property
