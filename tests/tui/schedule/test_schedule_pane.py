@@ -245,10 +245,10 @@ async def test_only_the_marks_of_the_schedule_and_what_is_late_are_coloured(jobs
             "!",
             "✗",
             "–",
-            "✓",
             "late 25m",
             "running 41s, usually 9s",
         }
+        assert ("✓", "$muted") in rows[0], "what went well stands back"
         assert ("late 25m", "$state-overdue") in [(text.strip(), style) for text, style in parts]
         assert ("◐", "$state-overdue") in rows[0], "the first job runs for longer than usual"
         assert ("late 25m: no scheduler runs", "") in parts

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from tests.tui.driving import SIZES, opened, order, settle, shown, write
+from tests.tui.driving import SIZES, lines, opened, order, settle, shown, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
@@ -217,3 +217,12 @@ async def test_in_the_list_a_key_of_cards_is_said_to_be_of_the_board(app):
 def test_at_80_columns_the_help_cuts_the_title_of_no_action():
     # What is left beside the widest keys, the cursor and the gaps.
     assert [action.id for action in ACTIONS.values() if cell_len(action.title) > 80 - 14 - 7] == []
+
+
+async def test_the_help_of_the_digest_begins_with_the_key_that_its_foot_begins_with(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "D")
+        assert lines(app)[-1].startswith(" Enter Entries ")
+        await settle(pilot, "question_mark")
+        assert re.search(r"Here: digest.*\n > Enter +Open the entries of the line", shown(app))

@@ -282,6 +282,8 @@ _TABLE: Final = (
     _a("app", "past_hour_back", "left_curly_bracket", "Time travel: back by an hour", "Hour earlier", verb="time"),
     _a("app", "past_hour_on", "right_curly_bracket", "Time travel: forward by an hour", "Hour later", verb="time"),
     # Rows of any kind.
+    _a("rows", "digest_open", "enter", "Open the entries of the line; on one, show it in the log",
+       "Entries", needs="line", verb="open"),
     _a("rows", "down", "j,down", "Down"),
     _a("rows", "up", "k,up", "Up"),
     _a("rows", "first", "g,home", "To the first"),
@@ -290,8 +292,6 @@ _TABLE: Final = (
     _a("rows", "page_up", "ctrl+u,pageup", "A page up"),
     _a("rows", "back", "escape", "Back: one layer", "Back", verb="back"),
     _a("rows", "link_copy", "Y", "Copy the command that is shown", "Copy", verb="copy"),
-    _a("rows", "digest_open", "enter", "Open the entries of the line; on one, show it in the log",
-       "Entries", needs="line", verb="open"),
     # Tasks: list and board.
     _a("tasks", "open", "enter", "Open the task", "Open", needs="task", verb="open"),
     _a("tasks", "filter", "slash", "Filter as you type", "Filter", verb="filter"),

@@ -32,7 +32,7 @@ _LETTERS: Final = str.maketrans(
     {
         **dict.fromkeys("–—─▔▁▂", "-"),
         **dict.fromkeys("│┃▏▕▐▌▎▍", "|"),
-        **dict.fromkeys("█▇▆▅▄▃▉▊▋", "#"),
+        **dict.fromkeys("█▇▆▅▄▃▉▊▋━", "#"),
         **dict.fromkeys("┬┴├┤┼", "+"),
         "▲": "!",
         "▰": "#",

@@ -180,8 +180,9 @@ class JobRows(RowDrawing[JobLine]):
         ascii_only = self.context.ascii_only
         if not row.history:
             return [(sign("log", ascii_only=ascii_only), "$muted")]
+        ok = job_text.job_look("success")
         looks = map(job_text.job_look, row.history)
-        return [(each.mark(ascii_only=ascii_only), each.color) for each in looks]
+        return [(each.mark(ascii_only=ascii_only), "$muted" if each == ok else each.color) for each in looks]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""

@@ -239,6 +239,7 @@ _OTHERS: Final = (
     LegendLine("x", "$muted", "a deletion, in the log"),
     LegendLine("▰▱", "$state-done", "progress: done, skipped and failed in their colours, then what is open"),
     LegendLine("▁▂▃▄▅▆▇█", "$state-in-progress", "activity or number over time, low to high"),
+    LegendLine("━", "~primary", "a number as a bar, in the statistics"),
     LegendLine("▏▎▍▌▋▊▉", "$muted", "part of a bar in charts; runs of a job"),
     LegendLine("–", "$state-skipped", "in a job's history: due times that were skipped or missed"),
     LegendLine("▐", "$muted", "the part of a list that is on screen"),
