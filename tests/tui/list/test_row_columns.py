@@ -75,12 +75,13 @@ def test_a_reason_is_cut_before_the_agent_and_the_age_go_and_outlives_them():
     assert row.rstrip().endswith("!"), "a due date that is over has its mark where the date has no room"
 
 
-def test_at_80_columns_notes_begin_in_one_column_and_cut_longer_titles_where_both_cannot_be_whole():
+def test_at_80_columns_notes_begin_in_one_column_and_cut_longer_titles():
     titles = ("Ship", "Write integration tests", "Pick a JWT library: jose or pyjwt")
     rows = [shown(RowFacts((title, ""), WHY, True, age="4m", agent="claude-1"), 80) for title in titles]
     assert {row.index("test_dst_gap") for row in rows} == {25} and "Pick a JWT library: jo…  test" in rows[2]
     row = shown(RowFacts((titles[2], ""), ("next", ""), age="4m", agent="claude-1"), 80)
-    assert row.startswith(f"{titles[2]}  next")
+    assert row.startswith("Pick a JWT library: jo…  next ")
+    assert shown(RowFacts((titles[2], ""), None, age="4m", agent="claude-1"), 80).startswith(f"{titles[2]}  ")
 
 
 def test_columns_of_tasks_stand_below_each_other():
@@ -129,18 +130,31 @@ def test_every_column_of_a_plan_begins_at_one_place(width):
 def test_a_long_reason_leaves_priority_and_tags_in_their_place(width):
     tagged = [
         RowFacts(("Ship", ""), ("x" * 120, ""), True, (HIGH,), ("auth",), age="9m", agent="claude-1"),
-        RowFacts((LONG[:30], ""), ("x" * 120, ""), True, (), ("auth",), DUE, age="9m", agent="claude-1"),
+        RowFacts((LONG * 2, ""), ("x" * 120, ""), True, (HIGH,), ("auth",), DUE, age="9m", agent="claude-1"),
         RowFacts(("Ship", ""), ("x" * 90, ""), False, (HIGH,), (), DUE, age="9m", agent="claude-1"),
         RowFacts(("Ship", ""), None, False, (), ("auth",)),
     ]
     rows = [shown(facts, width) for facts in tagged]
-    starts = {row.index(text) for row, text in zip(rows, ("!high", "#auth", "!high", "#auth"), strict=True)}
+    starts = {row.index(text) for row, text in zip(rows, ("!high", "!high", "!high", "#auth"), strict=True)}
     assert len(starts) == 1, rows
 
 
-def test_a_reason_is_whole_where_that_only_moves_the_tags():
+def test_a_reason_takes_the_place_of_tags_and_leaves_that_of_the_priority():
+    row = shown(RowFacts(("Ship", ""), WHY, True, (), ("auth",), age="9m", agent="claude-1"), 120)
+    assert WHY[0] in row and "#auth" not in row
     row = shown(RowFacts(("Ship", ""), WHY, True, (HIGH,), ("auth",), age="9m", agent="claude-1"), 120)
-    assert WHY[0] in row and "!high  #auth" in row
+    assert "test_dst_gap: expecte…  !high  #auth" in row
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_long_title_and_a_long_note_move_no_column_of_their_row(width):
+    rows = [
+        shown(RowFacts((title, ""), (why, ""), is_reason, (HIGH,), age="9m", agent="claude-1"), width)
+        for title in ("Ship", LONG, LONG * 3)
+        for why, is_reason in (("z", False), ("z" * 120, True), ("z" * 120, False))
+    ]
+    for text in ("z", "!high", "claude-1"):
+        assert len({row.index(text) for row in rows}) == 1, rows
 
 
 def test_a_title_is_cut_only_when_nothing_else_is_left_to_cut():

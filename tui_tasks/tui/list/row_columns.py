@@ -37,8 +37,9 @@ _MARKS: Final = 18
 _DATES: Final = 9
 _AGENTS: Final = 10
 _AGES: Final = 4
-# In cells: a room under which those of marks, tags and agents are narrower, and titles are cut where notes begin; and
-# one under which a note begins after its title.
+# In cells: a room from which marks and tags have a place of their own, one under which those of agents are narrower,
+# and one under which a note begins after its title.
+_TABLE: Final = 105
 _SMALL: Final = 96
 _NARROW: Final = 60
 _GAP: Final = 2
@@ -84,7 +85,7 @@ def _places(room: int) -> dict[str, int]:
     due = agent - _GAP - _DATES
     return {
         "note": min(_TITLES, room // 3) + _GAP,
-        "mark": due - _GAP - _MARKS + 4 * less,
+        "mark": due - _GAP - _MARKS if room >= _TABLE else room,
         "due": due,
         "late": agent - _GAP - 1,
         "agent": agent,
@@ -107,16 +108,10 @@ class _Row:
         self._widen()
 
     def _room_before_note(self) -> int:
-        """Return how many cells the title has so that the note begins in its place; 0 where it begins after the title:
-        in a narrow row, and where both are whole.
+        """Return how many cells the title has so that the note begins in its place; 0 in a narrow row, where it begins
+        after the title.
         """
-        places, note = _places(self._room), self._whole.get("note", 0)
-        if not note or not _NARROW <= self._room < _SMALL:
-            return 0
-        before = places["note"] - _GAP
-        marks = sum(cell_len(text) + _GAP for text, _ in self._facts.marks)
-        is_whole = self._whole["title"] + _GAP + note + marks <= places["agent"] - _GAP
-        return 0 if is_whole and self._whole["title"] > before else before
+        return _places(self._room)["note"] - _GAP if self._facts.note and self._room >= _NARROW else 0
 
     def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""
@@ -151,22 +146,19 @@ class _Row:
     def _free_for_tags(self) -> int:
         """Return how many cells of tags there is room for, so that nothing gives way to them."""
         note = min(self._whole.get("note", 0), self._room if self._facts.is_reason else _NOTE)
-        if self._room >= _SMALL:
-            note = min(note, self._before_marks())
+        if self._room >= _TABLE:
+            place = self._before_marks()
+            if self._facts.is_reason and note > place and not self._facts.marks:
+                return 0
+            note = min(note, place)
         free = self._free_after(max(self._before_note, self._whole["title"]), note)
         whole = sum(cell_len(tag) + 1 for tag in self._tags) - 1
         return min(free, whole) if free >= min(cell_len(self._tags[0]), _SHORT_TAG) else 0
 
     def _before_marks(self) -> int:
-        """Return how many cells a note has before marks and tags in their place; a reason is whole where that only
-        moves them.
-        """
-        places, whole = _places(self._room), self._whole.get("note", 0)
-        begins = max(self._whole["title"] + _GAP, places["note"])
-        tags = min(cell_len(self._tags[0]), _SHORT_TAG) if self._tags else 0
-        if self._facts.is_reason and self._free_after(begins - _GAP, whole) >= tags:
-            return whole
-        return max(_REASON if self._facts.is_reason else _WORDS, places["mark"] - _GAP - begins)
+        """Return how many cells a note has before marks and tags in their place."""
+        places = _places(self._room)
+        return places["mark"] - _GAP - places["note"]
 
     def _free_after(self, *before: int) -> int:
         """Return how many cells are free between columns of these widths, with the marks, and the next in its place."""
@@ -203,10 +195,10 @@ class _Row:
         in_place = max(least, self._free_after(max(self._before_note, self._columns["title"])))
         if self._facts.is_reason:
             # What comes after it stays in its place; in a wide row, it begins in its own.
-            place = _places(self._room)["note"] - _GAP if self._room >= _SMALL else self._before_note
+            place = _places(self._room)["note"] - _GAP if self._room >= _TABLE else self._before_note
             begins = max(self._columns["title"], place)
             in_place = max(self._columns.get("note", 0), self._free_after(begins))
-        if self._room >= _SMALL and any(name.startswith(("mark", "tags")) for name in self._columns):
+        if self._room >= _TABLE and any(name.startswith(("mark", "tags")) for name in self._columns):
             in_place = min(in_place, self._before_marks())
         self._widen_to("note", min(note, in_place))
         self._widen_to("agent", min(cell_len(self._facts.agent), _WHO))
@@ -238,6 +230,8 @@ class _Row:
         places, wanted = _places(end), {}
         names = sorted(self._columns, key=lambda name: _ORDER[name.split()[0]])
         for name in reversed(names):
+            if name.startswith(("mark", "tags")):
+                end = min(end, places["agent"] - _GAP)
             latest = end - self._columns[name]
             is_first = name == next((each for each in names if each.startswith(("mark", "tags"))), "")
             kind = "mark" if is_first else name
