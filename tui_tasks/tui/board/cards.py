@@ -137,8 +137,8 @@ def _of_standstill(context: Context, card: Card) -> list[int]:
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part], since: str) -> tuple[Part, ...]:
-    """Return what blocks a pending task, that it is next, what its checks say, how urgent it is, when it is due, whose
-    it is, and beside any of these its age.
+    """Return what blocks a pending task, that it is next, what its checks say, whose it is, and beside any of these its
+    age; then how urgent it is, when it is due, and its tags.
     """
     parts: list[Part] = []
     task = context.state.next_task
@@ -152,17 +152,18 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part], sin
         parts.append((f"{state.mark(ascii_only=context.ascii_only)} {after_text(context, card)}", state.color))
     if (checked := task_text.note(context, card)) is not None:
         parts.append(checked)
-    parts += fields
     if who:
         parts.append((who, "$muted"))
-    return (*parts, (since, "$muted")) if parts else ()
+    if not parts and not fields:
+        return ()
+    return (*parts, (since, "$muted"), *fields) if parts else (*fields, (since, "$muted"))
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
-    """Return a card as at most `most` lines of `room` cells: its name, its standing, and the note, below each other
+    """Return a card as at most `most` lines of `room` cells: its name, the note, and its standing, below each other
     behind the marks.
 
-    What matters more of the last two comes first, and is cut last.
+    What matters more of the last two is cut last.
     """
     marks = [part for mark in content.marks for part in (mark, (" ", ""))]
     indent = _width(marks)
@@ -204,7 +205,7 @@ def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool
     note = wrapped(text, room, left, ascii_only=ascii_only) if text and left else []
     if text and standing and not left:
         _append(standing[-1], text.strip('"'), room, ascii_only)
-    return [*name, *standing, *([(line, color)] for line in note)]
+    return [*name, *([(line, color)] for line in note), *standing]
 
 
 def _fitted_question(text: str, room: int, most: int, ascii_only: bool) -> str:
