@@ -81,9 +81,13 @@ def lines(app: TaskApp) -> list[str]:
 
 
 def counts_line(app: TaskApp) -> str:
-    """The counts, and what has changed. The agents may have two rows above."""
-    counts = lines(app)[2 + (lines(app)[3].startswith(("─ ? ", "- ? ")))]
-    return re.sub(r" [─-]+( |$)", "   ", re.sub("^[─-] ", " ", counts)).rstrip()
+    """The counts, and what has changed. The agents may have two rows above, and an empty one below them."""
+    counts = re.sub("^[─ -] ", " ", lines(app)[_counts_at(app)])
+    return re.sub(r" {4,}", "   ", re.sub(r" [─-]+( |$)", "   ", counts)).rstrip()
+
+
+def _counts_at(app: TaskApp) -> int:
+    return next((at for at, line in enumerate(lines(app)[:5]) if re.match("[─ -] [?] ", line)), 2)
 
 
 def agents_line(app: TaskApp) -> str:
@@ -98,12 +102,12 @@ def place(app: TaskApp, text: str) -> tuple[int, int]:
 
 def above(app: TaskApp) -> str:
     """What stands above the pane, below the line of the panes."""
-    return "\n".join(lines(app)[1 : _top(app)])
+    return "\n".join(lines(app)[1 : _top(app)]).rstrip("\n")
 
 
 def needs_rows(app: TaskApp) -> list[str]:
     """The rows of what needs the human, below the counts."""
-    return above(app).splitlines()[2 + (lines(app)[3].startswith(("─ ? ", "- ? "))) :]
+    return above(app).splitlines()[_counts_at(app) :]
 
 
 def below(app: TaskApp) -> list[str]:

@@ -34,6 +34,8 @@ WIDE: Final = 100
 """Columns from which two things stand side by side."""
 SHORT: Final = 16
 """Rows under which there is room for one thing only."""
+AIRY: Final = 36
+"""Rows from which empty lines part what stands on a wide screen."""
 
 HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
 VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
@@ -41,14 +43,19 @@ VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
 
 def around(size: Size) -> int:
     """Return how many lines stand around a pane where there is room for more than one thing: three above it, its foot,
-    and on a wide screen an empty one above that.
+    on a wide screen an empty one above that, and with air one below the agents.
     """
-    return 5 if size.width >= WIDE else 4
+    return (5 if size.width >= WIDE else 4) + has_air(size)
 
 
 def is_compact(size: Size) -> bool:
     """Return whether there is room only for one line and one pane."""
     return size.width < NARROW or size.height < SHORT
+
+
+def has_air(size: Size) -> bool:
+    """Return whether there is room for an empty line between the parts above a pane."""
+    return size.width >= WIDE and size.height >= AIRY
 
 
 def is_wide(size: Size) -> bool:

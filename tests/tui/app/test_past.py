@@ -182,7 +182,7 @@ async def test_cursor_and_marks_stay_where_they_are(plan: Plan, look: Look, size
         for key in ("less_than_sign", "left_curly_bracket", "greater_than_sign", "right_curly_bracket"):
             await press(app, pilot, key)
             assert app.pane.target() == here
-            assert [line for line in lines(app) if re.match(r"[ >] #\d+ +\+\S ", line)]
+            assert [line for line in lines(app) if re.match(r"[ >] #\d+ +\+ \S ", line)]
 
 
 async def test_the_foot_of_the_past_offers_no_inbox(evening: Plan, look: Look) -> None:

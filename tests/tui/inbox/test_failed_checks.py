@@ -78,7 +78,7 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
     reason = "test_login: assert 401 == 200"
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app, (120, 40)) as pilot:
-        (above_,) = (line for line in above(app).splitlines() if line.startswith(" •✗ #5 "))
+        (above_,) = (line for line in above(app).splitlines() if line.startswith("• ✗ #5 "))
         (row,) = (line for line in below(app) if line[2:4] == "#5")
         assert f"Ship auth flow: tests failed: {reason} " in above_ and f"  tests failed: {reason}" in row
         await press(app, pilot, "a")

@@ -435,8 +435,8 @@ async def test_in_few_rows_stands_the_first_of_each_kind(plan, make_app):
     app = make_app(plan.path)
     async with opened(app, (120, 20)):
         *_, gone, failed = (" ".join(line.split()) for line in above(app).splitlines())
-        assert gone.startswith("•▲ #5 gone: Ship auth flow claude-1")
-        assert failed == "•✗ #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30 +1 claude-2 17m"
+        assert gone.startswith("• ▲ #5 gone: Ship auth flow claude-1")
+        assert failed == "• ✗ #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30 +1 claude-2 17m"
         assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ▲ 1 gone ")
 
 
@@ -444,7 +444,7 @@ async def test_in_few_rows_stands_the_first_of_each_kind(plan, make_app):
 async def test_the_agent_of_a_question_stands_beside_it_at_every_width(plan, make_app, width):
     by_agent(plan, "claude-1", OpenAsk(f"{'May I drop the old table? ' * 9}Yes or no?", (), plan[5]))
     async with opened(make_app(plan.path), (width, 40)) as pilot:
-        rows = [line for line in above(pilot.app).splitlines() if re.match(r" •\? #\d", line)]
+        rows = [line for line in above(pilot.app).splitlines() if re.match(r"• \? #\d", line)]
         assert len(rows) == 3
         assert all(re.search(r" claude-[12] +(9m|4m|now)$", row) for row in rows), shown(pilot.app)
 

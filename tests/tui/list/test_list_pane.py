@@ -367,9 +367,9 @@ async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app
 async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
     async with opened(app, (200, 40)) as pilot:
         rows = below(app)[1:10]
-        assert re.search(r'#5  •◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
-        assert re.search(r"#3  •✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
-        assert re.search(r"#4  •\? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
+        assert re.search(r'#5 • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
+        assert re.search(r"#3 • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
+        assert re.search(r"#4 • \? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         rows = below(app)[1:10]
@@ -394,11 +394,11 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
 @pytest.mark.parametrize(
     ("has_checked", "text", "cells"),
     [
-        (False, f"2/9 done · 1 skipped · 1 failed {'▰' * 4}{'▱' * 16}", (4, 2, 2)),
-        (True, f"2/9 done · 1 skipped · 2 failed {'▰' * 4}{'▱' * 16}", (4, 2, 4)),
+        (False, "2/9 done · 1 skipped · 1 failed ▰▰▱▰▱▱▱▱▱", (2, 1, 1)),
+        (True, "2/9 done · 1 skipped · 2 failed ▰▰▱▰▰▱▱▱▱", (2, 1, 2)),
     ],
 )
-async def test_the_bar_is_full_for_what_is_done_and_has_a_colour_for_what_failed_alone(
+async def test_the_bar_has_a_cell_a_task_and_a_colour_for_what_failed_alone(
     app, plan, report, has_checked, text, cells
 ):
     if has_checked:
@@ -412,14 +412,14 @@ async def test_the_bar_is_full_for_what_is_done_and_has_a_colour_for_what_failed
         colors = ("$muted", "$muted", "$state-failed")
         assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
         reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]
-        assert reds[:-1] == ["2 failed" if has_checked else "1 failed"]
+        assert reds == ["2 failed", "▰▰"] if has_checked else ["1 failed", "▰"]
 
 
 async def test_the_bar_gets_shorter_where_the_numbers_beside_it_need_the_room(app, plan, agent):
     agent(EditTask(plan[8], {"status": "cancelled"}))
     async with opened(app, (78, 24)):
         (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
-        assert re.search("─ 2/9 done · 1 skipped · 1 cancelled · 1 failed ▰+▱+ ─$", line)
+        assert re.search("─ 2/9 done · 1 skipped · 1 cancelled · 1 failed ▰▰▱+▰▱+ ─$", line)
 
 
 async def test_the_row_of_the_task_that_is_next_says_so_also_when_another_becomes_the_next(app, plan):

@@ -44,7 +44,7 @@ async def test_a_row_that_goes_leaves_its_line_empty_below_the_others(app, plan)
         redo(plan, plan[3])
         await until(pilot, lambda: "✗ #3" not in above(app))
         assert top_of_pane(app) == top
-        assert above(app).splitlines()[2:] == rows[2:-1] and not lines(app)[top - 1]
+        assert above(app).splitlines()[3:] == rows[3:-1] and not lines(app)[top - 1]
 
 
 async def test_a_row_that_comes_takes_the_line_of_one_that_has_gone(app, plan):

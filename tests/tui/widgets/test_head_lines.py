@@ -86,7 +86,7 @@ async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(ap
     fail_a_job(plan, "nightly")
     async with opened(app) as pilot:
         (line,) = (line for line in above(app).splitlines() if "S1  nightly: no paper" in line)
-        await pilot.click("#needs", offset=(line.index("nightly"), above(app).splitlines().index(line) - 2))
+        await pilot.click("#needs", offset=(line.index("nightly"), needs_rows(app).index(line)))
         assert app.navigation.pane_name == "schedule"
 
 
@@ -176,9 +176,9 @@ def leave(plan: Plan, *agents: str) -> None:
 
 
 ROWS = (
-    (" •? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
-    (" •? #7  Approve: delete the old GA property", "claude-2", "4m"),
-    (" •✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
+    ("• ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
+    ("• ? #7  Approve: delete the old GA property", "claude-2", "4m"),
+    ("• ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
 )
 
 
@@ -207,22 +207,23 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
         style = StyleCache.of(app).style
         for row, color in enumerate(("$state-needs-you", "$state-needs-you", "$state-failed")):
             parts = [segment for segment in app.query_one("#needs").render_line(row) if segment.text.strip()]
-            mark, number, text, aside = parts
+            mark, number, text, *cause, aside = parts
             assert mark.style.color == style(color).color
-            assert number.style.color == aside.style.color == style("$muted").color
+            assert {each.style.color for each in (number, *cause, aside)} == {style("$muted").color}
             assert text.style.color == style("").color
+            assert [each.text for each in cause] == ["test_dst_gap: expected 02:30, got 03:30"] * (row == 2)
 
 
 async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
     async with opened(app, (80, 30)) as pilot:
         first, more = needs_rows(app)[:2]
-        assert first == " •? #4  jose is maintained but heavier; pyjwt is in the          claude-1    9m"
+        assert first == "• ? #4  jose is maintained but heavier; pyjwt is in the          claude-1    9m"
         assert more == " " * 8 + "lockfile. Which one?"
         agent(OpenAsk(f"{'May I drop the old table? ' * 2}Yes or no?", (), plan[5]))
         await until(pilot, lambda: "May I" in above(app))
         rows = needs_rows(app)
         asked = next(at for at, line in enumerate(rows) if "May I" in line)
-        assert re.fullmatch(r" •\? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
+        assert re.fullmatch(r"• \? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
 
 
 async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
@@ -231,7 +232,7 @@ async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, ma
     )
     async with opened(make_app(plan.path), (80, 30)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "May I look" in line)
-        assert re.fullmatch(r" •\?     May I look around.* roamer +now", line)
+        assert re.fullmatch(r"• \?     May I look around.* roamer +now", line)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24), (80, 16)])
@@ -243,8 +244,8 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         needs = needs_rows(app)
         assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
         assert re.match(" [?] claude-2 (waits )?#7", agents_line(app))
-        assert needs[0].startswith(" •? #4")
-        assert any(line.startswith(" •✗ #3") for line in needs), "in a row of its own"
+        assert needs[0].startswith("• ? #4")
+        assert any(line.startswith("• ✗ #3") for line in needs), "in a row of its own"
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
@@ -290,7 +291,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
             assert "▲ 1 gone" in counts_line(app)
             assert agents_line(app).startswith(" ▲ claude-1 gone #5 Ship auth")
             assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
-        (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
+        (row,) = (line for line in below(app)[1:] if line[1:5].strip() == "#5")
         assert "▲ Ship auth" in row
         assert ("claude-1 gone" if size[0] > 60 else "claude-1 g") in row
         assert app.state.need_you == 3
@@ -308,7 +309,7 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
     app = make_app(plan.path)
     async with opened(app, size) as pilot:
         await press(app, pilot, "g")
-        (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#8")
+        (row,) = (line for line in below(app)[1:] if line[1:5].strip() == "#8")
         assert "○ Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
         assert "▲ alpha" in lines(app)[1 if size[0] > 60 else 0]
         if size[0] > 60:
@@ -438,7 +439,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == " •+ 198 questions"
+        assert above(pilot.app).splitlines()[-1] == "• + 198 questions"
         assert len(set(laid_out)) < 60
 
 
@@ -504,7 +505,7 @@ async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
     app = make_app(plan.path)
     async with opened(app, (160, 40)):
         assert "✗ #5  Ship auth flow: out of time" in above(app)
-        assert "out of time" in next(line for line in below(app)[1:] if line[1:6].strip() == "#5")
+        assert "out of time" in next(line for line in below(app)[1:] if line[1:5].strip() == "#5")
 
 
 async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, plan):
@@ -615,8 +616,8 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
         counts = " ? 2 questions  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • "
         assert counts_line(app) == f"{counts}failed #3 · asked #4, #7 · to review #9 · started #5"
         assert f"? claude-2 waits #7   ⇡ {work.agent} to review #9" in agents_line(app)
-        (line,) = (line for line in above(app).splitlines() if line.startswith(" •⇡ "))
-        assert re.fullmatch(rf" •⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
+        (line,) = (line for line in above(app).splitlines() if line.startswith("• ⇡ "))
+        assert re.fullmatch(rf"• ⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
         await press(app, pilot, "A")
         assert f"⇡ {work.agent} to review 4m" in re.sub(" +", " ", shown(app))
 
@@ -948,4 +949,4 @@ async def test_new_work_to_review_is_marked_as_new(plan, make_app):
     async with opened(app) as pilot:
         with Store(plan.path) as store:
             store.commit(WorkReady(work.uid), actor="system", now=NOW + SECOND)
-        await until(pilot, lambda: " •⇡ #9  to review" in above(app))
+        await until(pilot, lambda: "• ⇡ #9  to review" in above(app))

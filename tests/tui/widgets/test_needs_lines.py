@@ -12,8 +12,8 @@ from tui_tasks.core.operations.asks import OpenAsk
 async def test_the_last_thing_of_a_low_screen_ends_with_how_many_are_hidden(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         first, failed, last = needs_rows(pilot.app)
-        assert first == " •? #4  jose is maintained … Which one?  •? #7  Approve: delete the old GA pro…"
-        assert failed == " •✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30         17m"
+        assert first == "• ? #4  jose is maintained … Which one? • ? #7  Approve: delete the old GA pro…"
+        assert failed == "• ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30         17m"
         assert last == "  ✗ S4  Digest mail: smtp: 535 authentication failed                    +1   4h"
 
 
@@ -28,4 +28,4 @@ async def test_a_high_screen_has_a_row_for_each_and_one_that_counts_the_others(p
     by_agent(plan, "claude-2", *(OpenAsk(f"Which host is number {number}?") for number in range(3)))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         *rows, last = needs_rows(pilot.app)
-        assert len(rows) == 5 and re.fullmatch(r" •\+ 2 questions, .*", last), above(pilot.app)
+        assert len(rows) == 5 and re.fullmatch(r"• \+ 2 questions, .*", last), above(pilot.app)

@@ -46,8 +46,8 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
     [
         (60, "next #8 Check the…"),
         (80, "next #8 Check the copies of…  ◷ S1 in 14m"),
-        (100, "next #8 Check the copies of the restored…  ◷ S1 in 14m"),
-        (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
+        (100, "auth.db  live  next #8 Check the copies of…  ◷ S1 in 14m"),
+        (120, "auth.db  live  next #8 Check the copies of the restored archive  ◷ S1 in 14m"),
     ],
 )
 async def test_the_task_and_the_job_that_are_next_share_the_room_and_are_cut_between_words(

@@ -34,6 +34,7 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.layout import has_air
 from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, work_actions
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.work_forms import AcceptForm
@@ -106,8 +107,8 @@ async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_f
 @pytest.mark.parametrize(
     ("size", "rows"),
     [
-        ((120, 40), [" •? #4", " •? #7", " •✗ #3"]),
-        ((80, 24), [" •? #4  jose is maintained … Which one?  •? #7  Approve: delete"]),
+        ((120, 40), ["• ? #4", "• ? #7", "• ✗ #3"]),
+        ((80, 24), ["• ? #4  jose is maintained … Which one? • ? #7  Approve: delete"]),
     ],
 )
 @pytest.mark.parametrize("added", [0, 40])
@@ -118,12 +119,13 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
     begin(plan, 9, place, branch=BRANCH)
     async with make_app(plan.path).run_test(size=size) as pilot:
         await review(pilot.app, pilot, plan)
-        above = lines(pilot.app)[3:8]
+        air = has_air(pilot.app.size)
+        above = lines(pilot.app)[3 + air : 8 + air]
         if added and size[0] == 120:
-            rows = [" •? #4  jose is maintained … Which one?  •? #7  Approve: delete"]
+            rows = ["• ? #4  jose is maintained … Which one? • ? #7  Approve: delete"]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
-        assert re.match(r"─ \d files \+.* · unproven: it has no check ", above[len(rows)])
+        assert re.match(r"─ \d files \+.* · unproven: it has no check ", above[len(rows) + air])
 
 
 async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_the_task_is_back(plan, place, make_app):

@@ -21,8 +21,9 @@ GAP: Final = 2
 STATE: Final = 18
 # In cells: an age, and a space.
 AGE: Final = 5
-# In cells: what is before a name.
-HEAD: Final = 4
+# In cells: what is before a name, on a wide screen and elsewhere.
+_HEAD: Final = 5
+_NARROW_HEAD: Final = 4
 _SPENT: Final = 11
 # In cells: the least that is left beside name and state where places have a column.
 _LEAST_REST: Final = 46
@@ -48,6 +49,8 @@ class Columns(NamedTuple):
     task: int
     pulse: int
     spent: int
+    head: int
+    """What is before a name: in a narrow line the mark of what is new stands beside that of the state."""
 
     @property
     def text(self) -> int:
@@ -64,23 +67,23 @@ def columns(width: int, filled: Filled) -> Columns:
     """Divide a width into columns; those that no agent fills are left out."""
     if width < NARROW:
         who = min(max(filled.who, 6), 10) + 1
-        return Columns(who, AGE, max(1, width - HEAD - who - 6), 0, 0, 0, 0)
+        return Columns(who, AGE, max(1, width - _NARROW_HEAD - who - 6), 0, 0, 0, 0, _NARROW_HEAD)
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + GAP
-        rest = width - HEAD - who - filled.state
+        rest = width - _NARROW_HEAD - who - filled.state
         where = min(max(filled.where, len("where")), 8) + GAP if filled.where and rest >= _LEAST_REST else 0
         rest -= where
         task = min(filled.task + 1, rest * (8 if where else 9) // 20) if filled.task else 0
-        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0)
+        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0, _NARROW_HEAD)
     who, where, spent = (
         min(max(filled.who, 8), 20) + GAP,
         min(max(filled.where, len("where")), 10) + GAP if filled.where else 0,
         _SPENT if filled.spent else 0,
     )
     pulse = PULSE_MINUTES + (GAP if spent else 1)
-    rest = width - HEAD - who - filled.state - where - pulse - spent
+    rest = width - _HEAD - who - filled.state - where - pulse - spent
     task = min(filled.task + GAP, rest // 2) if filled.task else 0
-    return Columns(who, filled.state, rest - task, where, task, pulse, spent)
+    return Columns(who, filled.state, rest - task, where, task, pulse, spent, _HEAD)
 
 
 # Those that need the human most come first.

@@ -23,10 +23,10 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign, spark
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import MINUTE, age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_order import AGE, GAP, HEAD, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
+from tui_tasks.tui.agents.agent_order import AGE, GAP, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -120,7 +120,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         words = ("who", "state", "what", "where", "task", pulse)
         titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
         spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
-        return [(f"{' ' * HEAD}{titled}{spent}", "$muted")]
+        return [(f"{' ' * sizes.head}{titled}{spent}", "$muted")]
 
     def draw(self, row: AgentsRow, look: RowLook, line: int) -> Sequence[Part]:
         """Draw the line of an agent, or of several that are gone; below it, one of its other lines."""
@@ -138,7 +138,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         old = "$muted" if state in agent_text.ENDED or row.name in self.put_away else ""
         head: list[Part] = [
             look.cursor_sign(),
-            (self._flag(row), "$changed"),
+            (f"{self._flag(row):<{sizes.head - 3}}", NEW),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - gap)}{' ' * gap}", old),
         ]
@@ -210,10 +210,10 @@ class AgentsRows(RowDrawing[AgentsRow]):
         state, task = self.state_of(row), self._task(row)
         if state in agent_text.ENDED and row.task is None:
             return []
-        if width < NARROW:
-            return [[(" " * HEAD, ""), (safe_line(task, width - HEAD - 1), "$muted")]] if task else []
         sizes = self._columns(row, width)
-        indent = HEAD + sizes.who + sizes.state
+        if width < NARROW:
+            return [[(" " * sizes.head, ""), (safe_line(task, width - sizes.head - 1), "$muted")]] if task else []
+        indent = sizes.head + sizes.who + sizes.state
         room = width - indent - 2
         # The question of one that works on has a line of its own.
         matter = self._matter(row, "working" if state == "asking" else state, sizes)
@@ -248,7 +248,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
     def _asking_head(self, row: AgentView, sizes: Columns) -> list[Part]:
         """Return what is before the question of an agent: since when it is asked, in the column of the states."""
         asks = fit(self._asks(row), sizes.state - GAP) + " " * GAP
-        return [(" " * (HEAD + sizes.who), ""), (asks, "$state-needs-you")]
+        return [(" " * (sizes.head + sizes.who), ""), (asks, "$state-needs-you")]
 
     def question(self, row: AgentsRow) -> str:
         """Return the question of an agent whose first line says something else; empty where it does not."""
@@ -304,10 +304,10 @@ class AgentsRows(RowDrawing[AgentsRow]):
         counts = {shown.word: len(row.names) - row.finished, "finished": row.finished}
         text = f" {', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
         return [
-            look.cursor_sign(after=" "),
+            look.cursor_sign(after=" " * (columns(look.width, self.filled).head - 3)),
             (shown.mark(ascii_only=self.context.ascii_only), shown.color),
             (text, "$muted"),
-            (fit(words, max(1, look.width - 3 - len(text))), "$muted"),
+            (fit(words, max(1, look.width - 4 - len(text))), "$muted"),
         ]
 
     def _look_of(self, row: AgentView) -> Look:

@@ -27,7 +27,7 @@ from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, OptionKeys, Reading
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.layout import NARROW, is_wide
+from tui_tasks.tui.layout import NARROW, has_air, is_wide
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
@@ -280,7 +280,7 @@ class AgentsScreen(Overlay):
         """
         rows, room, high = self.listed.rows, self._room, None
         if not self.small:
-            needed = sum(map(self.window.lines_of, rows)) if len(rows) < room else room
+            needed = sum(map(self.window.lines_of, rows)) + has_air(self.size) if len(rows) < room else room
             asked = min(self._note_text.asked_lines(self.size.width), self.size.height // 2)
             high = max(3, min(needed, room - max(_LEAST_NOTE, room // 3, asked)))
         if high != self._rows_high:

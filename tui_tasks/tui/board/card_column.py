@@ -22,7 +22,7 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.tui.board.board_columns import WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.tasks.task_text import EmptiedNote
@@ -167,7 +167,10 @@ class CardDrawing(RowDrawing[Card]):
         is_new = row.uid in self.context.state.seen.new
         head: list[Part] = [
             cursor.cursor_sign(),
-            ("+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " ", "$changed"),
+            (
+                "+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " ",
+                "$changed" if look.marked else NEW,
+            ),
             (f"{f'#{row.number}':<{digits + 1}} ", "$muted"),
         ]
         return [[*head, *lines[0]], *([(" " * (digits + 4), ""), *line] for line in lines[1:])]

@@ -26,7 +26,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.list_actions import is_dialects_own
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, AppState
 from tui_tasks.tui.state.context import Context
@@ -85,10 +85,10 @@ class TaskRows(RowDrawing[TaskLine]):
         self._emptied = EmptiedNote(context)
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> #5  •◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
+        """`> #5 • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
         ascii_only, state = self.context.ascii_only, self.context.state
-        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
-        number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
+        flag = sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
+        number = f"{f'#{row.number}':<{max(3, state.number_width + 2)}}"
         shown = state.status_of(row)
         status = state_look(self.context, row.uid, shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
@@ -99,8 +99,8 @@ class TaskRows(RowDrawing[TaskLine]):
         facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked, found)
         return (
             look_.cursor_sign(),
-            (f" {number} ", "$muted"),
-            (flag, "$changed"),
+            (f" {number}", "$muted"),
+            ("+ ", "$changed") if look_.marked else (f"{flag} ", NEW),
             (status.mark(ascii_only=ascii_only), tick),
             (" ", ""),
             *laid_out(facts, room, ascii_only=ascii_only),
@@ -255,11 +255,12 @@ class ListLines:
             ("failed", failed, "$muted" if are_put_away else LOOKS["failed"].color),
         ):
             words += [(" · ", "$muted"), (text, style)] if counts[status] else []
-        left = min(_BAR, room - sum(cell_len(text) for text, _ in words) - 1)
-        return [*words, (" ", ""), *self._bar(home, counts, left)] if left >= _LEAST_BAR else words
+        left = min(_BAR, home.total, room - sum(cell_len(text) for text, _ in words) - 1)
+        return [*words, (" ", ""), *self._bar(home, counts, left)] if left >= min(_LEAST_BAR, home.total) else words
 
     def _bar(self, home: TaskList, counts: Mapping[str, int], cells: int) -> Sequence[Part]:
-        """Return a bar: full for what is done, then dropped and failed tasks, and those still open.
+        """Return a bar: a cell a task where it is long enough, full for what is done or failed; those still open are
+        last.
 
         Only failed tasks have a colour: a green one would call work proven that was reported done.
         """
@@ -271,7 +272,7 @@ class ListLines:
         *closed, left = shares((*numbers.values(), max(0, home.total - sum(numbers.values()))), cells)
         full, rest = BAR[self._context.ascii_only]
         bars = [
-            ((full if state == "done" else rest) * length, LOOKS[state].color if state == "failed" else "$muted")
+            ((rest if state == "skipped" else full) * length, LOOKS[state].color if state == "failed" else "$muted")
             for state, length in zip(numbers, closed, strict=True)
         ]
         return [*bars, (rest * left, "$rule")]

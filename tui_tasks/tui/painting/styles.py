@@ -25,6 +25,8 @@ Part = tuple[str, str]
 `@state-done` is a ground tinted with that colour, `^panel` a ground of it, `~primary` a dimmer tone of it for large
 surfaces, `%primary` whole cells of that tone.
 """
+NEW: Final = "~primary"
+"""The style of the mark of what has changed since the human looked."""
 _TINT: Final = 0.16
 _DIM: Final = 0.6
 # Each replacement is as wide as its glyph. Scroll bars are drawn in eighths of a cell.

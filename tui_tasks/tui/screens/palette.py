@@ -14,6 +14,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.painting.styles import NEW
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker, words_of
 from tui_tasks.tui.tasks.filter_actions import delete_view, rename_view
 
@@ -205,7 +206,7 @@ class LegendLine(NamedTuple):
 
 
 _SIGN_WORDS: Final = {
-    "changed": ("$changed bold", "changed since you looked"),
+    "changed": (NEW, "changed since you looked"),
     "cursor": ("$primary bold", "the cursor"),
     "scheduled": ("$muted", "a job and its next time"),
     "status": ("$muted", "a new status, in the log"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual import events
 
 from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.layout import WIDE, is_compact
+from tui_tasks.tui.layout import WIDE, has_air, is_compact
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing
 from tui_tasks.tui.widgets.agent_entries import LEAST_WORD, AgentEntries, AgentEntry
 from tui_tasks.tui.widgets.foot_line import Group
@@ -37,14 +37,17 @@ class _AgentsText(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         self.rows = agent_rows(self.context, self._agents.entries(), self._size(), self._agents.finished())
-        return [
+        drawn: list[Drawn] = [
             [part for at, group in enumerate(row) for part in ((group.gap if at else " ", ""), *group.parts)]
             for row in self.rows
         ]
+        return [*drawn, *[()] * has_air(self._size())]
 
 
 class AgentLines(HeldLines):
-    """The line of all agents, the same above every pane and screen, or two where those at work would lack their words.
+    """The line of all agents, the same above every pane and screen, or two where those at work would lack their words;
+    below it an empty one where there is air.
+
     A click on an agent goes to it.
     """
 

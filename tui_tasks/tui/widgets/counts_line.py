@@ -17,6 +17,7 @@ from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
 from tui_tasks.text.times import DAY, age_lasts, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
+from tui_tasks.tui.painting.styles import NEW
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.widgets.agent_line import agent_groups
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
-# In cells: the least of a rule around its title.
+# In cells: the least of a rule around its title, and the shortest rule that is drawn.
 _ENDS: Final = 4
+_LEAST_RULE: Final = 8
 # Between two counts: where there is room on a wide screen, and elsewhere.
 _WIDE_GAP: Final = "   "
 _GAP: Final = "  "
@@ -70,25 +72,19 @@ class Count(msgspec.Struct, frozen=True):
     act: Act
 
     def parts(self, words: str) -> list[Part]:
-        """Return its mark and words; only the mark is coloured, and a number that is zero stands back."""
-        is_calm = words in (_PUT_AWAY, "0") or words.startswith("0 ")
-        return [self.mark, (words, "$muted" if is_calm else "")]
+        """Return its mark and words; only the mark is coloured, and only where there is one of these at least."""
+        return [self.mark, (words, "$muted")]
 
 
 class Changes(msgspec.Struct, frozen=True):
     """What is new to the human: a mark, and words, the longest first."""
 
     mark: Part
-    ways: Sequence[Sequence[Part]]
+    ways: Sequence[str]
 
-    @property
-    def is_new(self) -> bool:
-        """Whether there is something new."""
-        return self.mark[1] != "$muted"
-
-    def parts(self, words: Sequence[Part]) -> list[Part]:
-        """Return its mark and words; those stand back where nothing is new."""
-        return [self.mark, *((text, color or self.mark[1] * (self.mark[1] == "$muted")) for text, color in words)]
+    def parts(self, words: str) -> list[Part]:
+        """Return its mark and words."""
+        return [self.mark, (words, "$muted")]
 
 
 _PUT_AWAY: Final = "failures put away"
@@ -230,7 +226,7 @@ class Counts:
         if self._context.link.as_of is not None:
             return None
         if not state.seen.has_changes and not any(is_new(state, need) for need in found):
-            return Changes((f"{mark} ", "$muted"), _plain("0 changed", "0"))
+            return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
         # Imported here, as nothing may have changed when a screen begins.
         from tui_tasks.tui.widgets import changes_text
 
@@ -239,7 +235,7 @@ class Counts:
         numbers = (f"{text} since {since}", text, text.partition(" ")[0])
         news = changes_text.what_changed(self._context, found) if width else ()
         ways = changes_text.news_ways(news, since, ascii_only=self._context.ascii_only)
-        return Changes((f"{mark} ", "$changed"), _plain(*ways, *numbers))
+        return Changes((f"{mark} ", NEW), (*ways, *numbers))
 
     def _looked_at(self) -> str:
         """Return since when changes are new."""
@@ -354,15 +350,11 @@ def _word(entry: AgentEntry) -> str:
     return "stuck" if entry.state == "stopped" else entry.state
 
 
-def _plain(*ways: str) -> Sequence[Sequence[Part]]:
-    return [[(way, "")] for way in ways]
-
-
-def _ways(counts: Sequence[Count], changes: Changes | None) -> Iterator[tuple[list[str], Sequence[Part]]]:
+def _ways(counts: Sequence[Count], changes: Changes | None) -> Iterator[tuple[list[str], str]]:
     """Yield the words of the counts, and those of the changes, the longest first: what has changed gives way up to its
     number and a word, then the words of the counts, the last count's first, then that word.
     """
-    ways = changes.ways if changes else _plain("")
+    ways = changes.ways if changes else ("",)
     texts = [count.text for count in counts]
     for words in ways[:-1] or ways:
         yield texts, words
@@ -377,15 +369,18 @@ def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Gro
 
 
 def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequence[Part] = ()) -> list[Group]:
-    """Return `─ ? 2 questions   ✗ 2 failed ──── • 3 changed ─`: groups as the title of a rule, and parts at its end."""
-    dash = sign("rule", ascii_only=context.ascii_only)
-    shown = [
+    """Return `─ ? 2 questions   ✗ 2 failed ──── • 3 changed ─`: groups as the title of a rule, and parts at its end;
+    blanks where a rule would be a stump.
+    """
+    shown = [replace(group, gap=group.gap if at else "") for at, group in enumerate(titles)]
+    room = width - 2 - _size(shown) - 1 - (1 + _cells(end) + 2 if end else 0)
+    dash = sign("rule", ascii_only=context.ascii_only) if room >= _LEAST_RULE else " "
+    return [
         Group([(f"{dash} ", "$rule")], gap=""),
-        *(replace(group, gap=group.gap if at else "") for at, group in enumerate(titles)),
+        *shown,
+        Group([(dash * max(1, room), "$rule")], gap=" "),
+        *([Group([*end, (f" {dash}", "$rule")], gap=" ")] if end else []),
     ]
-    last = [Group([*end, (f" {dash}", "$rule")], gap=" ")] if end else []
-    room = width - _size([*shown, *last]) - 1
-    return [*shown, Group([(dash * max(1, room), "$rule")], gap=" "), *last]
 
 
 def _size(groups: Sequence[Group]) -> int:

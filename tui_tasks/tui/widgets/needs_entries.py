@@ -62,6 +62,11 @@ class Entry(msgspec.Struct, frozen=True):
         return [self.text, *filter(None, (self.brief, self.least))]
 
     @property
+    def cause(self) -> str:
+        """The end of its text behind a name: why or since when; empty where it has none."""
+        return next((each for each in (self.least, self.brief) if each and self.text.endswith(f": {each}")), "")
+
+    @property
     def is_question(self) -> bool:
         """Whether its text is cut in the middle, as the end says what is asked."""
         return self.need.kind == open_needs.ASKS and not self.need.row.is_permission

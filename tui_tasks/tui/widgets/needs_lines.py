@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -13,8 +13,8 @@ from textual.geometry import Size
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.layout import WIDE, is_compact
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.layout import WIDE, has_air, is_compact
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.widgets.agent_entries import WHO
 from tui_tasks.tui.widgets.foot_line import Act
@@ -94,11 +94,18 @@ class NeedsText(TextDrawing):
     """Draws a row for each thing that needs the human, as far as the rows suffice; the last tells how many others there
     are. In few rows questions stand side by side.
 
-    `rows` returns how many there are, `kinds` the kinds of entries.
+    `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air.
     """
 
-    def __init__(self, context: Context, rows: Callable[[], int], kinds: Callable[[], Collection[int]]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        size: Callable[[], Size],
+        rows: Callable[[], int],
+        kinds: Callable[[], Collection[int]],
+    ) -> None:
         super().__init__(context)
+        self._size = size
         self._rows = rows
         self._kinds = kinds
         self._needs = Needs(context, self.lasts)
@@ -107,6 +114,9 @@ class NeedsText(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
+        return [*self._entries(width), *[()] * has_air(self._size())]
+
+    def _entries(self, width: int) -> list[Drawn]:
         self.acts = []
         rows = self._rows()
         if not rows:
@@ -135,7 +145,7 @@ class NeedsText(TextDrawing):
         more = f"+ {_counts(rest, needs)}"
         lines = self._listed(shown, rows - 1, width)
         self.acts.append([self._act(rest[0])])
-        return [*lines, [(f" {self._flag(rest)}", "$changed"), (safe_line(more, max(1, width - 3)), "$muted")]]
+        return [*lines, [(f"{self._flag(rest)} ", NEW), (safe_line(more, max(1, width - 3)), "$muted")]]
 
     def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
         new = [need for need in needs if is_new(self.context.state, need)]
@@ -190,12 +200,13 @@ class NeedsText(TextDrawing):
                 ways = [safe_line(way, _MOST_BESIDE, ascii_only=ascii_only) for way in entry.ways]
                 text = next((way for way in ways if cell_len(way) <= room), ways[-1])
                 cut = safe_question if entry.is_question else safe_line
-                text = cut(text, max(1, room), ascii_only=ascii_only)
+                shown_as = cut(text, max(1, room), ascii_only=ascii_only)
                 parts += [
-                    (f" {self._flag([entry.need])}", "$changed"),
+                    (f"{self._flag([entry.need])} ", NEW),
                     (f"{entry.mark} ", entry.color),
                     (f"{head}{' ' * (column - cell_len(head))}", "$muted"),
-                    (f"{text}{' ' * (room - cell_len(text))}", ""),
+                    *next(_toned(entry, text, [shown_as])),
+                    (" " * (room - cell_len(shown_as)), ""),
                     (f"{after} ", "$muted"),
                 ]
             rows.append(parts)
@@ -256,20 +267,30 @@ class NeedsText(TextDrawing):
         if (at := entry.need.at) is not None:
             self.lasts(age_lasts(at, now))
             since = age(at, now)
-        shown = list(text[:most])
+        shown, whole = list(text[:most]), " ".join(text)
         if len(text) > most:
             cut = safe_question if entry.is_question else safe_line
             shown[-1] = cut(" ".join(text[most - 1 :]), room, ascii_only=ascii_only)
         beside = f"  {aside}{' ' * (columns.aside - cell_len(aside))}  " if aside else ""
+        first, *below = _toned(entry, whole, shown)
         head: list[Part] = [
-            (f" {self._flag([entry.need])}", "$changed"),
+            (f"{self._flag([entry.need])} ", NEW),
             (f"{entry.mark} ", entry.color),
             (f"{entry.number:<{columns.number}}  ", "$muted"),
-            (shown[0], ""),
+            *first,
             (f"{' ' * (room - cell_len(shown[0]))}{after}{beside}{since:>{_AGE - 1}} ", "$muted"),
         ]
         indent = " " * (columns.number + _AROUND_NUMBER)
-        return [head, *([(indent, ""), (line, "")] for line in shown[1:])]
+        return [head, *([(indent, ""), *line] for line in below)]
+
+
+def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]]:
+    """Yield each of the lines of a text, its cause in the quieter tone."""
+    named = len(text) - (len(entry.cause) if text.endswith(f": {entry.cause}") else 0)
+    for line in lines:
+        at = max(0, named)
+        yield [(line[:at], ""), (line[at:], "$muted")]
+        named -= len(line) + 1
 
 
 def _packed(needs: Sequence[Need], rows: int, beside: int) -> list[list[Need]]:
@@ -347,12 +368,12 @@ class NeedsLines(HeldLines):
             return min(found, most()) if most is not None else found
 
         self._most_rows = rows
-        self._needs = NeedsText(context, rows, kinds)
+        self._needs = NeedsText(context, lambda: self.app.size, rows, kinds)
         super().__init__(context, self._needs, id=id, on_moved=on_moved)
 
     def most(self) -> int:
-        """Return how many rows there are at most."""
-        return self._most_rows()
+        """Return how many rows there are at most, with the empty one."""
+        return self._most_rows() + has_air(self.app.size)
 
     @property
     def has_needs(self) -> bool:

@@ -16,7 +16,7 @@ from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import Counts, counts_line
@@ -87,16 +87,19 @@ class TopLine(FrameLine):
         room = width - title - 1 - (_WIDE_GAP if width >= WIDE else _GAP)
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
-        fitting = (parts for parts in map(_trimmed, self._ways(room)) if _size(parts) <= room)
+        fitting = (parts for parts in map(_trimmed, self._ways(room, is_wide=width >= WIDE)) if _size(parts) <= room)
         return [*next(fitting, _trimmed(self._place(has_file=False))), (" ", "")]
 
-    def _ways(self, room: int) -> Iterator[list[Part]]:
-        """Yield the whole right side, the longest first: the file gives way first, then the job's name for its number,
-        the end of the task's name, the job, and last the task's name.
+    def _ways(self, room: int, *, is_wide: bool) -> Iterator[list[Part]]:
+        """Yield the whole right side, the longest first: the job's name gives way to its number, the end of the task's
+        name, the job, and last the task's name; the file is the first to give way, on a wide screen after that end.
         """
         place, (named, numbered) = self._place(has_file=False), self._next_job()
         long, short = self._next_task(room)
-        yield [*self._place(has_file=True), *long[0], *named]
+        with_file = self._place(has_file=True)
+        yield [*with_file, *long[0], *named]
+        if is_wide:
+            yield from ([*with_file, *task, *numbered] for task in long)
         yield [*place, *long[0], *named]
         yield from ([*place, *task, *numbered] for task in (*long, *short[:-1]))
         yield from ([*place, *task] for task in (*long, *short))
@@ -255,7 +258,7 @@ def changed_parts(context: Context) -> list[Part]:
     from tui_tasks.tui.widgets.changes_text import changed_words
 
     words = changed_words(context, needs)
-    return [(f"{sign('changed', ascii_only=context.ascii_only)} {words}", "$changed")]
+    return [(f"{sign('changed', ascii_only=context.ascii_only)} ", NEW), (words, "$muted")]
 
 
 class ScreenHead:
