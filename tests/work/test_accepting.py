@@ -323,7 +323,7 @@ def test_work_that_adds_nothing_to_its_base_is_accepted_as_done_and_cleaned_up_u
     for end in (lambda: acceptance.accept(work, review), redo):
         outcome = end()
         assert (outcome.state, outcome.merge, outcome.work.state) == ("merged", None, "merged")
-        assert outcome.work.message == "main had all of it already"
+        assert outcome.work.message == "nothing new for main"
         assert task_queries.task(store.db, task).status == "done"
         assert git(repo, "rev-parse", "main") == before and branches(repo) == ["main"]
         assert acceptance.take_back(outcome.work).state == "ready"

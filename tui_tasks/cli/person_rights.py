@@ -332,7 +332,7 @@ def review_lines(review: Review, checks: Sequence[Check]) -> list[str]:
     ]
     lines += [f"conflict  {_name_text(path)}" for path in review.conflicts]
     lines += [f"{unhidden_line(one.name)} {one.state} on these files{', gate' * one.gate}" for one in checks]
-    lines += [f"{unhidden_line(review.base)} has all of it already: nothing is merged"] * review.adds_nothing
+    lines += [f"it has nothing new for {unhidden_line(review.base)}: nothing is merged"] * review.adds_nothing
     return [*lines, *(unhidden_line(note) for note in review.notes)]
 
 

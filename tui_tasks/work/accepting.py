@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
         state: `merged`; `discarded`; `conflict`: it does not merge cleanly; `unproven`: a gating check has not
             passed. In the last two nothing has moved.
         work: the work as it is now.
-        merge: what was merged; None: nothing, as where its base branch has all of it already.
+        merge: what was merged; None: nothing, as where it has nothing new for its base branch.
         files: the paths in conflict.
         checks: the checks on the merged tree.
         discarded: the other works of the task, which were discarded.

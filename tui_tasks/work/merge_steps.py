@@ -118,7 +118,7 @@ def finish(
     others = [one for one in others if work_queries.is_elsewhere(store.db, one) is None]
     discards: list[Operation] = [discarding(one, work) for one in others if one.state != "merging"]
     cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
-    why = f"{merge.base} had all of it already" if merge.is_empty else None
+    why = f"nothing new for {merge.base}" if merge.is_empty else None
     # The others first: while one work is live, the task is not given back.
     store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning, message=why), actor=actor, now=clock())
     notes = elsewhere

@@ -209,10 +209,10 @@ def test_work_whose_changes_main_has_already_is_accepted_as_done(run: Run, place
     git(place.root, "checkout", git(place.tree, "rev-parse", "HEAD"), "--", ".")
     before = commit(place.root, "The same")
     shown = run("work review 1")[1]
-    assert f"\nmain has all of it already: nothing is merged\n`tui-tasks work merge 1 {seen(place)}` sets" in shown
-    accepted = (0, "accepted: main has it already; `tui-tasks work restore 1` undoes it\n")
+    assert f"\nit has nothing new for main: nothing is merged\n`tui-tasks work merge 1 {seen(place)}` sets" in shown
+    accepted = (0, "accepted: it had nothing new for main; `tui-tasks work restore 1` undoes it\n")
     assert run(f"work merge 1 {seen(place)}")[:2] == accepted
-    assert "\nwork of claude-1 accepted by you: main had all of it already, " in run("show 1")[1]
+    assert "\nwork of claude-1 accepted by you: nothing new for main, " in run("show 1")[1]
     assert run("work restore 1")[:2] == (0, "main keeps its commits; back for review\n")
     assert git(place.root, "rev-parse", "main") == before
 

@@ -541,6 +541,18 @@ async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
     assert git(place.root, "log", "--format=%s", "-1") == "First"
 
 
+async def test_work_that_main_has_reverted_is_not_said_to_be_in_main(plan, place, make_app):
+    git(place.root, "merge", "-q", "--ff-only", git(place.tree, "rev-parse", "HEAD"))
+    git(place.root, "revert", "--no-edit", "HEAD~2..HEAD")
+    begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        words = " ".join(shown(app).replace("│", "").split())
+        assert "It has nothing new for main" in words and "reverted ones stay so" in words
+        assert "y Accept as done" in words
+
+
 async def test_work_whose_changes_main_has_says_so_and_y_sets_its_task_done(plan, place, make_app):
     git(place.root, "checkout", git(place.tree, "rev-parse", "HEAD"), "--", ".")
     before = commit(place.root, "The same")
@@ -548,15 +560,15 @@ async def test_work_whose_changes_main_has_says_so_and_y_sets_its_task_done(plan
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        assert "all in main already" in shown(app) and "y Accept as done" in shown(app)
+        assert "nothing new for main" in shown(app) and "y Accept as done" in shown(app)
         await settle(pilot, "y")
-        assert "main has all of it already" in shown(app) and "Method" not in shown(app)
+        assert "it has nothing new for main" in shown(app) and "Method" not in shown(app)
         await settle(pilot, "enter", "enter")
-        await until(pilot, lambda: "Accepted: main has it already." in said(app))
+        await until(pilot, lambda: "Accepted: it had nothing new for main." in said(app))
         assert state_of(plan, work) == "merged" and git(place.root, "rev-parse", "main") == before
         pause(app)
         await settle(pilot, "3")
-        assert "merged: main had all of it already" in shown(app)
+        assert "merged: nothing new for main" in shown(app)
         await settle(pilot, "u")
         assert f"work of {work.agent} accepted”" in " ".join(shown(app).split())
         await settle(pilot, "y")

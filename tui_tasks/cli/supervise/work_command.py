@@ -189,7 +189,8 @@ def _merged_text(outcome: Outcome, review: Review, number: int) -> str:
     if outcome.state == "unproven":
         raise Conflict(f"{outcome.work.message}; `tui-tasks check {number}`; --unproven merges it anyway")
     commit, base = outcome.work.merge_commit, safe_line(review.base)
-    parts = [f"merged into {base} as {commit[:10]}" if commit else f"accepted: {base} has it already"]
+    why = f"{base} has it already" if outcome.work.is_on_base else f"it had nothing new for {base}"
+    parts = [f"merged into {base} as {commit[:10]}" if commit else f"accepted: {why}"]
     if outcome.discarded:
         parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
     return "; ".join([*parts, f"`tui-tasks work restore {number}` undoes it"])

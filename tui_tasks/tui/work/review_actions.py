@@ -289,7 +289,8 @@ class ReviewActions(Controller):
         notes = " ".join(outcome.notes)
         key = self._context.keymap.key_of("undo")
         if outcome.merge is None:
-            return f"Accepted{others}: {base} has it already. {key} brings it back for review. {notes}".strip()
+            why = f"{base} has it already" if outcome.work.is_on_base else f"it had nothing new for {base}"
+            return f"Accepted{others}: {why}. {key} brings it back for review. {notes}".strip()
         return f"Merged into {base}{others}. {key} takes it out of {base} again, and asks before. {notes}".strip()
 
     # Comments

@@ -199,7 +199,7 @@ def summary_word(facts: WorkFacts) -> str:
         *([count(len(review.conflicts), "conflict")] if review.conflicts else []),
         *([f"{len(review.uncommitted)} not committed"] if review.is_dirty else []),
         *(["as you sent it back"] if facts.is_same else []),
-        *([f"all in {safe_line(review.base, 24)} already"] if review.adds_nothing else []),
+        *([f"nothing new for {safe_line(review.base, 24)}"] if review.adds_nothing else []),
     ]
     return ", ".join((f"{count(len(review.files), 'file')} {lines}", *wrong))
 
@@ -283,7 +283,8 @@ def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         lines += [*block(f"{context.keymap.key_of('work_send')} hands it back to the agent.", room, "$muted"), []]
     elif review.adds_nothing:
         key = context.keymap.key_of("work_accept")
-        text = f"{review.base} has all of it already, so nothing is merged: {key} sets the task done."
+        has = "" if review.ahead else ", which has its commits (reverted ones stay so)"
+        text = f"It has nothing new for {review.base}{has}: nothing is merged, {key} sets the task done."
         lines += [*block(text, room, "$state-overdue"), []]
     elif work.state == "conflict" and work.message:
         lines += [*block(work.message, room, "$state-failed"), []]

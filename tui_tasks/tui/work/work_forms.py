@@ -328,7 +328,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         if not self._is_merge:
             title = f"Accept #{task.number}, on {base} already" if cells else f"{named}: it is on {base} already"
             if not self._facts.is_on_base:
-                title = f"Accept #{task.number}, all in {base}" if cells else f"{named}: {base} has all of it already"
+                title = f"Accept #{task.number}, nothing new" if cells else f"{named}: it has nothing new for {base}"
         with Vertical(classes="foot"):
             yield rule(self.context)
             yield Static(plain(safe_line(title, cells), "bold"))

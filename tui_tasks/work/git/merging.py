@@ -86,7 +86,7 @@ class Merge(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the base branch had all of it already, and stays where it is."""
+        """Whether the work had nothing new for the base branch, which stays where it is."""
         return self.old == self.new
 
 
@@ -171,7 +171,7 @@ def commit_rest(work_tree: WorkTree, review: Review, branch: str | None, message
 
 
 def nothing_to_merge(root: Path, review: Review, method: Method) -> Merge:
-    """Return the merge of work whose base branch has all of it already: it stays where it is."""
+    """Return the merge of work that has nothing new for its base branch, which stays where it is."""
     old = review.base_commit
     return Merge(method, review.base, old, old, review.head, _checkout(root, review.base))
 
