@@ -1,9 +1,9 @@
 """Processes of the program, forked from one that has imported it: a start takes a tenth of the time.
 
 `Forked` takes a command as `Started` does. Its process has pipes, an environment, a folder and a pid of its own, hears
-signals, and ends as Python ends. It differs in this: `IMPORTED` is imported already, its parent is no test, and /proc
-shows the command line and the environment of the fork server. A test of imports, of terminals, of closed streams or of
-the processes above the program starts a real one.
+signals, and ends as Python ends. It differs in this: much of the program is imported already, its parent is no test,
+and /proc shows the command line and the environment of the fork server. A test of imports, of terminals, of closed
+streams or of the processes above the program starts a real one.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ IMPORTED = (
 )
 # They need the extra for servers.
 IMPORTED_FOR_SERVERS = ("tui_tasks.postgres.replica_following", "tui_tasks.postgres.team_server")
+# They need another extra, and a second: they are imported before the first process that has `mcp` among its words.
+IMPORTED_FOR_MCP = ("tui_tasks.mcp_server.stdio", "tui_tasks.mcp_server.http")
 _INT = struct.Struct("i")
 _starting = threading.Lock()
 
@@ -66,7 +68,7 @@ class Forked(Started):
         with _starting:
             server = _server(_at_start(environment), self._within)
         with line:
-            socket.send_fds(server, [b"."], [line.fileno(), *streams])
+            socket.send_fds(server, [b"m" if "mcp" in words else b"."], [line.fileno(), *streams])
         told = {"words": words[1:], "environment": environment, "folder": os.fspath(folder or Path.cwd())}
         told |= {"is_leader": bool(is_leader), "umask": _umask()}
         self._line.sendall(json.dumps(told).encode() + b"\n")
@@ -135,14 +137,13 @@ def serve(number: int) -> None:
     asked = socket.socket(fileno=number)
     for name in IMPORTED:
         import_module(name)
-    with contextlib.suppress(ImportError):
-        for name in IMPORTED_FOR_SERVERS:
-            import_module(name)
-    assert threading.active_count() == 1, "a thread does not outlive a fork"
-    gc.freeze()
+    _import_if_installed(IMPORTED_FOR_SERVERS)
     lines: dict[int, socket.socket] = {}
     signal.signal(signal.SIGCHLD, lambda *_: _tell_ends(lines))
-    while ends := socket.recv_fds(asked, 1, 4)[1]:
+    while (request := socket.recv_fds(asked, 1, 4))[1]:
+        kind, ends = request[:2]
+        if kind == b"m":
+            _import_if_installed(IMPORTED_FOR_MCP)
         line = socket.socket(fileno=ends[0])
         # A process that ends at once is told of after its pid.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
@@ -160,6 +161,15 @@ def serve(number: int) -> None:
         with contextlib.suppress(BrokenPipeError):
             line.sendall(_INT.pack(pid))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+
+
+def _import_if_installed(names: tuple[str, ...]) -> None:
+    """Import modules, and keep what they hold out of the garbage that forked processes look for."""
+    with contextlib.suppress(ImportError):
+        for name in names:
+            import_module(name)
+    assert threading.active_count() == 1, "a thread does not outlive a fork"
+    gc.freeze()
 
 
 def _tell_ends(lines: dict[int, socket.socket]) -> None:

@@ -25,9 +25,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 
+from tests.fork_server import Forked
 from tests.mcp_server.shared import error, held
 from tests.mcp_server.test_asking import REVISIONS
-from tests.started import DEADLINE, Started
+from tests.started import DEADLINE
 from tui_tasks.cli.main import main
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import DatabaseRefused
@@ -87,7 +88,7 @@ def elsewhere(tmp_path_factory: Any) -> Iterator[Elsewhere]:
         "reader": tokens.add("reader", read_only=True, now=1),
     }
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--http", "--port", "0", "--db", str(db)]
-    with Started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None
         try:

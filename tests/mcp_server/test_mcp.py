@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.fork_server import Forked
 from tests.mcp_server.shared import Driven, driven, error, held
 from tests.started import DEADLINE, Started
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
@@ -184,7 +185,7 @@ NO_MESSAGES = [
 def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: Path) -> None:
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
-    with Started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    with Forked(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stderr is not None

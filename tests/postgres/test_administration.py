@@ -16,6 +16,7 @@ import pytest
 
 from tests import fork_server
 from tests.contract.client import ROOT, program, terminal_input
+from tests.fork_server import Forked
 from tests.postgres.machines import digest, run
 from tests.started import DEADLINE, Started, until
 from tui_tasks import clock
@@ -196,7 +197,7 @@ def test_an_agent_elsewhere_works_over_http_with_a_token(here, machine, server_u
     token = by_a_person("--db", server_url, "token", "add", "robin").stdout.strip()
     assert by_a_person("--db", server_url, "token", "list").stdout.startswith("robin ")
     command = program("mcp", "--http", "--port", "0", "--db", server_url)
-    with Started(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+    with Forked(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.contract.client import ROOT
+from tests.fork_server import Forked
 from tests.postgres.machines import run
-from tests.started import DEADLINE, Started
+from tests.started import DEADLINE
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def added_over_mcp(url: str, *options: str) -> dict[str, Any]:
     )
     pipe = subprocess.PIPE
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", url, *options]
-    with Started(command, cwd=ROOT, stdin=pipe, stdout=pipe) as server:
+    with Forked(command, cwd=ROOT, stdin=pipe, stdout=pipe) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write("".join(f"{json.dumps(message)}\n" for message in messages).encode())
