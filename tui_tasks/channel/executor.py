@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tui_tasks.channel.request_reader import Request
     from tui_tasks.channel.subscription import Subscription
     from tui_tasks.core.commit.state_cache import StateCache
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.dialects.tool_table import Channel
 
 _log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class RequestExecutor:
             self._follow_refusal(pending, refusal, transaction)
             return replies.refused(pending, self._explained(refusal, reading), reading.seq)
         except Exception as error:
-            return replies.refused(pending, refusal_of(error), reading.seq)
+            return replies.refused(pending, refusal_of(error, reading.db), reading.seq)
         if isinstance(result, Wait):
             waiting.append(Waiting(pending, result))
             self._record_asker(pending, result, transaction)
@@ -101,7 +102,7 @@ class RequestExecutor:
         except Refusal as refusal:
             refused = self._explained(refusal, reading)
         except Exception as error:
-            refused = refusal_of(error)
+            refused = refusal_of(error, reading.db)
         self._subscription.cursor = cursor
         at = len(served)
         self._follow_refusal(pending_requests[at], refused, transaction)
@@ -195,7 +196,7 @@ class RequestExecutor:
             if isinstance(refusal, NotProven):
                 refusal.cannot_run()
         except Exception as error:
-            refusal_of(error)
+            refusal_of(error, transaction.db)
 
     def _write_after_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction) -> None:
         request = pending.request
@@ -218,14 +219,19 @@ def refused_batch(pending_requests: list[PendingRequest], at: int, refusal: Refu
     return [replies.refused(pending, refusal if n == at else other, seq) for n, pending in enumerate(pending_requests)]
 
 
-def refusal_of(error: Exception) -> Refusal:
-    """Log an unexpected error and return the refusal to reply with.
+def refusal_of(error: Exception, db: Database) -> Refusal:
+    """Return the refusal to reply with for an unexpected error: what is damaged in the database, else a defect, which
+    is logged.
 
     Raises:
         Exception: `error` itself if it comes from the storage, which the caller handles.
     """
     if is_storage_error(error):
         raise error
+    from tui_tasks.core.maintenance import wrong_values
+
+    if damage := wrong_values.damage_of(db):
+        return StorageFailed(damage, retryable=False)
     _log.error("a request failed", exc_info=error)
     return Refusal(DEFECT_MESSAGE)
 

@@ -34,6 +34,7 @@ from tui_tasks.dialects.tool_table import Table
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.commit_watch import Watch
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.core.snapshots import Entry
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
@@ -120,7 +121,7 @@ class Session:
         try:
             return self._serve(lines)
         except Exception as error:
-            failure = _failure_of(error)
+            failure = _failure_of(error, self.store.db)
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
     def _serve_alone(self, line: Line, failure: Refusal, group_size: int) -> list[ReplyLine]:
@@ -131,7 +132,7 @@ class Session:
         try:
             return self._serve([line])
         except Exception as error:
-            return self._refused_line(line, _failure_of(error))
+            return self._refused_line(line, _failure_of(error, self.store.db))
 
     def _refused_line(self, line: Line, failure: Refusal) -> list[ReplyLine]:
         pending_requests, batch = line
@@ -247,7 +248,7 @@ class Session:
         if isinstance(error, StorageFailed):
             raise error from None
         with storage_errors(self.store.path):
-            refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            refusal = error if isinstance(error, Refusal) else refusal_of(error, self.store.db)
         ((pending_requests, batch),) = lines
         seq = newest_seq(self.store.db)
         if batch:
@@ -327,9 +328,9 @@ class Session:
         return [whole(self._encoder.line(reply)) for reply in self.waits.settle(ending=ending)]
 
 
-def _failure_of(error: Exception) -> Refusal:
+def _failure_of(error: Exception, db: Database) -> Refusal:
     """Return the refusal of lines whose transaction failed. A defect is logged, and does not end the channel."""
-    return error if isinstance(error, StorageFailed) else refusal_of(error)
+    return error if isinstance(error, StorageFailed) else refusal_of(error, db)
 
 
 _in_steps: Final = attrgetter("in_steps")

@@ -263,14 +263,35 @@ def run(arguments: Sequence[str]) -> int:
 
         print(f"tui-tasks: no option {safe_line(option, 40)}; `tui-tasks --help` lists them", file=sys.stderr)
         return USAGE
+    options = None
     try:
         # Inside the `try`: declaring a command imports its modules, and importing refuses a missing or unsafe SQLite.
-        return _run_command(words_alone(arguments) or screen_alone(arguments) or _parsed(name, arguments))
+        options = words_alone(arguments) or screen_alone(arguments) or _parsed(name, arguments)
+        return _run_command(options)
     except (DatabaseRefused, Refusal) as refused:
         print_refusal(refused)
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (BrokenPipeError, streams.OutputFailed):
+        raise
+    except Exception:
+        if not (damage := _damage(options)):
+            raise
+        print_refusal(DatabaseRefused(damage))
+        return REFUSED
+
+
+def _damage(options: Any) -> str:
+    """Return what is damaged in the database of a command that failed by none of its refusals; empty: nothing is."""
+    from tui_tasks.core.errors import DatabaseRefused
+    from tui_tasks.core.maintenance import wrong_values
+    from tui_tasks.settings import paths
+
+    try:
+        return wrong_values.damage(paths.database(getattr(options, "db", None)))
+    except DatabaseRefused:
+        return ""
 
 
 def _parsed(name: str | None, arguments: Sequence[str]) -> argparse.Namespace:

@@ -16,10 +16,11 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import settings
 
-from tests.conftest import SECOND, START
+from tests.conftest import SECOND, START, Clock, Talk
 from tests.entries import all_entries
 from tests.started import DEADLINE, Started
 from tui_tasks import clock
+from tui_tasks.cli import main
 from tui_tasks.cli.admin import doctor
 from tui_tasks.core import schema
 from tui_tasks.core.commit import compaction, journal
@@ -99,6 +100,46 @@ def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path:
         raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (was, seq))
         raw.close()
     assert found(path, tmp_path / "none") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ("UPDATE task SET name = x'ff' WHERE id = 2", "the name of task #2 is no text"),
+        ("UPDATE task SET priority = 'high' WHERE id = 2", "the priority of task #2 is no whole number"),
+        ("UPDATE task SET tags = 'a,b' WHERE id = 2", "the tags of task #2 is no JSON"),
+        ("UPDATE task SET tags = '5' WHERE id = 2", "the tags of task #2 is no list in JSON"),
+        ("UPDATE task SET due = 'soon', finished_at = NULL WHERE id = 2", "the due of task #2 is no date"),
+    ],
+)
+def test_a_row_that_was_changed_by_hand_is_named_instead_of_a_traceback(
+    filled: Store, path: Path, tmp_path: Path, change: str, finding: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled.close()
+    with contextlib.closing(connect(path)) as raw:
+        raw.execute(change)
+    assert any(said.startswith(finding) for said in found(path, tmp_path / "none"))
+    assert main.run(["ls", "--all", "--list", "tasklist", "--db", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"tui-tasks: {path} is damaged: {finding}. `tui-tasks doctor` lists all damage")
+    with Store(str(path)) as opened:
+        reply = Talk(opened, Clock(), list="tasklist").ask("task", action="list", query="2")
+    assert reply["ok"] or (reply["error"]["code"], "tui-tasks doctor" in reply["error"]["message"]) == (
+        "storage_error",
+        True,
+    )
+
+
+def test_a_value_that_a_column_must_have_is_missed(filled: Store, path: Path, tmp_path: Path) -> None:
+    filled.close()
+    with contextlib.closing(connect(path)) as raw:
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'name TEXT NOT NULL', 'name TEXT') WHERE name = 'task'"
+        )
+    with contextlib.closing(connect(path)) as raw:
+        raw.execute("UPDATE task SET name = NULL WHERE id = 2")
+    assert found(path, tmp_path / "none") == ["the name of task #2 is missing. Restore a backup"]
 
 
 def test_pages_that_cannot_be_read_are_findings_and_no_failure(filled: Store, path: Path, tmp_path: Path) -> None:

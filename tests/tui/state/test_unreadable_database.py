@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.conftest import START
 from tests.core.engine.databases import add, put_in_place
 from tests.tui.driving import lines, opened, said, settle, until
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
@@ -57,6 +58,17 @@ def body(app):
 
 def meanwhile(plan):
     return EditTask(plan[5], {"name": "Ship it at last"}), LogTask(plan[5], "shipped at last")
+
+
+async def test_a_screen_of_which_a_row_was_changed_by_hand_leaves_and_names_it(plan, make_app, capsys):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        with contextlib.closing(connect(plan.path)) as raw:
+            raw.execute("UPDATE task SET tags = 'a,b' WHERE uid = ?", (plan[5],))
+        await pilot.press("J")
+        await until(pilot, lambda: app.return_code == 1)
+    said_last = " ".join(capsys.readouterr().err.split())
+    assert "is damaged: the tags of task #5 is no JSON. `tui-tasks doctor` lists all damage" in said_last
 
 
 @pytest.mark.parametrize("size", [(120, 40), (40, 12)])

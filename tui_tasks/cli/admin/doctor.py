@@ -17,6 +17,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance.wrong_values import wrong_values
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
@@ -49,7 +50,7 @@ def run(_name: str, options: argparse.Namespace) -> int:
         named = Path(paths.database(options.db))
         found = list(findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         found += _print_server(store, whole=options.replay)
-        found += _print_programs(store)
+        found += backup.readable(_print_programs(store))
         found += sync_file.merge_findings(Path.cwd())
     for finding in found:
         print(f"! {safe_line(finding)}")
@@ -94,7 +95,7 @@ def findings(
     `named` is the database's path as given, possibly a link. `replays`: also compare the tables with a replay of the
     journal, which may take long.
     """
-    damage = list(backup.findings(store.db))
+    damage = [*backup.findings(store.db), *backup.readable(wrong_values(store.db))]
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
     yield from journal_findings.findings(Path(store.path))

@@ -221,7 +221,8 @@ class Database:
         try:
             yield from cursor
         finally:
-            cursor.close()
+            with contextlib.suppress(sqlite3.ProgrammingError):  # the database was closed meanwhile
+                cursor.close()
 
     def query(self, query: Query) -> list[Any]:
         """Return all rows of a query that is built for one use."""

@@ -168,8 +168,8 @@ def _refusal(error: BaseException, path: str, *, reading: bool) -> StorageFailed
     text = str(error)
     if is_busy(error):
         return Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again")
-    if "malformed" in text:
-        # SQLite reports an unreadable disk as damage as well.
+    if any(words in text for words in ("malformed", "JSON", "user-defined function")):
+        # SQLite reports an unreadable disk as damage as well. JSON and functions fail on values of another type.
         text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
     retryable = any(word in text for word in _RETRYABLE)
     # A copy made while reading may find its own disk full.

@@ -133,7 +133,7 @@ def readable(problems: Iterator[str]) -> Iterator[str]:
     """Yield findings; a failed read is the last of them, as altered values may have any type, or not be UTF-8."""
     try:
         yield from problems
-    except (*READ_ERRORS, TypeError, ValueError) as error:
+    except (*READ_ERRORS, TypeError, ValueError, msgspec.MsgspecError) as error:
         yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
 
 
@@ -144,6 +144,11 @@ def _findings(db: Database) -> Iterator[str]:
     broken = broken_link(db)
     if broken is not None:
         yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
+    yield from contradictions(db)
+
+
+def contradictions(db: Database) -> Iterator[str]:
+    """Yield a sentence for each table with rows that belong to nothing, and for each status that lists miscount."""
     yield from _orphans(db)
     yield from _miscounts(db)
 

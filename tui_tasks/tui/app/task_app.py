@@ -383,6 +383,12 @@ class TaskApp(Actor, ResilientApp):
         """Handle a failed read: what is shown stays, and the link retries each second until all can be reread."""
         self.link.cannot_read(error)
 
+    def damage(self) -> str:
+        """Return what is damaged in the database, for which no screen can be drawn; empty: nothing is."""
+        from tui_tasks.core.maintenance import wrong_values
+
+        return wrong_values.damage_of(self.link.db)
+
     def _reading_changed(self) -> None:
         """Show at the foot whether the database cannot be read; when it can again, draw what was left out."""
         self.frame.redraw_feet()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from rich.console import Console
 from rich.control import Control
+from rich.text import Text
 from textual import events, messages
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual.app import App
@@ -272,6 +273,10 @@ class ResilientApp(ResilientMessages, App[None]):
         """Handle a read that failed with one of `READ_ERRORS`."""
         raise NotImplementedError
 
+    def damage(self) -> str:
+        """Return what is damaged in the database, for people, after an error that no read explains; empty: nothing."""
+        raise NotImplementedError
+
     def _get_screen(self, screen: Screen[Any] | str) -> tuple[Screen[Any], AwaitMount]:
         """Return a screen that is to be shown, and begin it when it is new."""
         found = self.get_screen(screen)
@@ -281,6 +286,9 @@ class ResilientApp(ResilientMessages, App[None]):
         reason = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(reason, READ_ERRORS):
             self.cannot_read(reason)
+        elif damage := self.damage():
+            if not self._exit:  # of several errors, the first has said it
+                self.exit(return_code=1, message=Text(f"tui-tasks: {damage}"))
         else:
             super()._handle_exception(error)
 
