@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import below, by_agent, counts_line, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -413,6 +413,13 @@ async def test_the_bar_has_a_cell_a_task_and_a_colour_for_what_failed_alone(
         assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
         reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]
         assert reds == ["2 failed", "▰▰"] if has_checked else ["1 failed", "▰"]
+
+
+async def test_a_list_of_three_tasks_has_no_bar_and_no_blank_for_one(plan, make_app):
+    by_agent(plan, "human", *(DeleteTask(plan[number]) for number in range(4, 10)))
+    async with opened(make_app(plan.path), (80, 24)) as pilot:
+        (line,) = (line for line in lines(pilot.app) if line.startswith("─ Plan"))
+        assert line.endswith("2/3 done · 1 failed ─")
 
 
 async def test_the_bar_gets_shorter_where_the_numbers_beside_it_need_the_room(app, plan, agent):

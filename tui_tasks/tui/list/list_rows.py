@@ -53,6 +53,8 @@ from tui_tasks.tui.widgets.screen_head import changed_parts, end_of_rows
 # In cells: the bar of what is done, and the least of it that is shown.
 _BAR = 20
 _LEAST_BAR = 6
+# The fewest tasks that have a bar: it has a cell for each of four states.
+_FEWEST = 4
 # In cells: what stands around the words at both ends of a rule, with a little of the rule between them.
 _AROUND = 8
 # Other lists are counted up to this number.
@@ -256,7 +258,8 @@ class ListLines:
         ):
             words += [(" · ", "$muted"), (text, style)] if counts[status] else []
         left = min(_BAR, home.total, room - sum(cell_len(text) for text, _ in words) - 1)
-        return [*words, (" ", ""), *self._bar(home, counts, left)] if left >= min(_LEAST_BAR, home.total) else words
+        has_bar = left >= max(_FEWEST, min(_LEAST_BAR, home.total))
+        return [*words, (" ", ""), *self._bar(home, counts, left)] if has_bar else words
 
     def _bar(self, home: TaskList, counts: Mapping[str, int], cells: int) -> Sequence[Part]:
         """Return a bar: a cell a task where it is long enough, full for what is done or failed; those still open are
