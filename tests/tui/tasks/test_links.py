@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import subprocess
 import threading
 import webbrowser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +22,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.tui.tasks.git_links import LinkLog
-from tui_tasks.tui.tasks.links import merged_into
+from tui_tasks.tui.tasks.links import LinkLines, merged_into
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -57,6 +59,20 @@ def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> Non
             git_links.facts(repository, missing)
     with pytest.raises(GitFailed):
         git_links.facts(Path("/"), BRANCH)
+
+
+def test_a_look_up_that_never_begins_leaves_no_coroutine_behind(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
+    (task,) = store.commit(AddTask("Ring", home.uid, fields={"links": (BRANCH,)}), actor="human", now=clock())
+    monkeypatch.setattr(git_links, "repository_of", lambda context, task: Path("/repo"))
+    begun: list[object] = []
+    widget = SimpleNamespace(run_worker=lambda work, **options: begun.append(callable(work)))
+    context = SimpleNamespace(db=store.db, state=SimpleNamespace(has_work=False))
+    LinkLines(context, widget, lambda: None).read(task)  # type: ignore[arg-type]
+    gc.collect()
+    assert begun == [True] and not [one for one in recwarn if "never awaited" in str(one.message)]
 
 
 def test_a_branch_of_merged_work_was_merged_and_no_other_was(store: Store, clock: Clock) -> None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.widget import Widget
 from typing_extensions import override
@@ -57,7 +58,9 @@ class LinkLines:
 
         folder = repository_of(self._context, task)
         if folder is not None:
-            self._widget.run_worker(self._ask(folder, links, at), exclusive=True, group="links", exit_on_error=False)
+            # No coroutine before it runs: until then it may be cancelled.
+            ask: Any = partial(self._ask, folder, links, at)
+            self._widget.run_worker(ask, exclusive=True, group="links", exit_on_error=False)
 
     def _version(self, task: Task) -> object:
         db = self._context.db
