@@ -204,7 +204,7 @@ async def test_whoever_comes_back_after_half_an_hour_is_shown_what_happened_mean
 async def test_each_line_of_the_digest_has_the_word_of_its_part(evening: Plan, make_app: MakeApp) -> None:
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        told = [line[2:14].strip() for line in lines(pilot.app)[3:] if line[2:3] in tuple("?✗✓!")]
+        told = [line[2:14].strip() for line in lines(pilot.app)[4:] if line[2:3] in tuple("?✗✓!")]
         assert told == [*["? asks"] * 2, *["✗ failed"] * 2, "! late", "✓ ok again", "✓ done"]
 
 

@@ -269,7 +269,7 @@ async def test_all_that_is_counted_as_failed_above_has_a_figure_and_what_is_put_
 async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_small_one(tmp_path, make_app):
     week = BusyWeek(tmp_path / "auth.db")
     app = make_app(week.path, list_name=week.other_uid)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 42)) as pilot:
         await settle(pilot, "S")
         await until(pilot, lambda: "runs by hour" in shown(app))
         assert app.screen.query_one("#stats-scroll").max_scroll_y == 0
