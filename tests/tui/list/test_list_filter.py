@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.tui.driving import below, lines, named, opened, order, press, said, settle, shown, task, until, write
@@ -10,11 +12,12 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.inputs.dialogs import FilterWords
-from tui_tasks.tui.tasks.filter_actions import ShownWords
+from tui_tasks.tui.tasks.filter_actions import MatchCounter, ShownWords
 
 # The filter
 
@@ -38,6 +41,29 @@ async def test_without_a_match_no_task_is_shown_below_the_rows(app, plan):
         await until(pilot, lambda: "Nothing matches “zebra”" in shown(app) and "#1 Inventory" not in shown(app))
         await settle(pilot, "escape")
         await until(pilot, lambda: "─ #1 Inventory" in shown(app))
+
+
+def test_a_count_that_was_stopped_shows_nothing_though_its_timer_was_due(plan):
+    timers, shows = [], []
+    with Store(plan.path) as store:
+        home = task_queries.list_by_uid(store.db, plan.list_uid)
+        context = SimpleNamespace(db=store.db, state=SimpleNamespace(current_list=home, lists={home.id: home}))
+        pane = SimpleNamespace(context=context, filter_bar=SimpleNamespace(say=shows.append))
+        pane.set_timer = lambda _, callback: timers.append(callback) or SimpleNamespace(stop=lambda: None)
+        counter = MatchCounter(pane)
+        for word in ("jwt", "flow"):
+            counter.count(Filter((Term("word", word),)))
+            counter.count_again()
+        assert shows == ["2 of 9", "1 of 9"]
+        of_jwt, of_flow = timers
+        of_jwt()
+        assert shows[2:] == []
+        of_flow()
+        assert shows[2:] == ["1 of 9"]
+        counter.count_again()
+        counter.stop()
+        timers[-1]()
+        assert shows[3:] == []
 
 
 async def test_escape_while_typing_goes_back_to_the_row_that_had_the_cursor(app, plan):

@@ -292,9 +292,19 @@ class MatchCounter:
 
     def _wait(self, seconds: float) -> None:
         self._is_outdated = False
-        self._next = self._pane.set_timer(seconds, lambda: self._read_on(list_pages.FIRST, 0))
+        self._read_later(seconds, list_pages.FIRST, 0, is_shown=False)
 
-    def _read_on(self, rank: str, so_far: int, *, is_shown: bool = False) -> None:
+    def _read_later(self, seconds: float, rank: str, so_far: int, *, is_shown: bool) -> None:
+        """Count from a rank on in some seconds, unless the count has ended: a timer that is due runs though stopped."""
+        counted = self._counted
+
+        def read_on() -> None:
+            if self._counted is counted:
+                self._read_on(rank, so_far, is_shown=is_shown)
+
+        self._next = self._pane.set_timer(seconds, read_on)
+
+    def _read_on(self, rank: str, so_far: int, *, is_shown: bool) -> None:
         """Count from a rank on; `so_far` match before it. `is_shown`: shown as it grows."""
         assert self._counted is not None
         self._next = None
@@ -305,7 +315,7 @@ class MatchCounter:
         if is_shown or end is None:
             bar.say(f"{so_far:,}{'+' if end else ''} of {home.total if home is not None else 0:,}")
         if end is not None:
-            self._next = self._pane.set_timer(PAUSE, lambda: self._read_on(end, so_far, is_shown=is_shown))
+            self._read_later(PAUSE, end, so_far, is_shown=is_shown)
         elif self._is_outdated:
             self._wait(COUNT_AFTER if rank == list_pages.FIRST else COUNT_LONG_AFTER)
 
