@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tui_tasks.core import agent_names
-from tui_tasks.text.safe import whole_text
+from tui_tasks.text.safe import BIDI, whole_text
 
 NEWLINE: Final = ("\u23ce", "<LF>")
 """The sign for a newline at the end of a line, and its ASCII form."""
@@ -20,8 +20,6 @@ _SPECIAL: Final = re.compile(r"(?<=[^ ]) {9,}|^ {25,}| +\Z|\t|[\u23ce\u21e5]|<(?
 _WORD: Final = re.compile(r"\w+|[^\w ]+")
 # Characters that join or vary the one before them; several in a row could hide a text.
 _JOINING: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")
-# Marks of direction, which the screen shows as replacement characters.
-_BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def unhidden_lines(text: str, *, is_prose: bool = False, ascii_only: bool = False) -> list[str]:
@@ -118,7 +116,7 @@ def invisible_char(text: str) -> str | None:
     """
     before = " "
     for char in text:
-        if agent_names.is_invisible(char) and char not in _BIDI:
+        if agent_names.is_invisible(char) and char not in BIDI:
             joins = char in _JOINING and not before.isspace() and before not in _JOINING
             if not joins:
                 return char

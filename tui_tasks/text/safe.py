@@ -28,8 +28,8 @@ _ORDINARY: Final = (
     "\uff01-\uff9f\ufffc\ufffd\U0001f200-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003134f]*"
 )
 _NEWLINES = "\n\x85\u2028\u2029"
-# Marks of direction, which can make one line look like another.
-_BIDI = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+# Marks of direction, which can make one line look like another, and are shown as replacement characters.
+BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 # Format characters that do not join or hide, but are drawn around others.
 _DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)))
 # Printable to Python, but invisible, or changing their neighbour's width, on which terminals disagree.
@@ -97,7 +97,7 @@ def _stands_for(char: str) -> str:
         return _MARK
     if category == "Zs" or char == _BLANK:
         return " "
-    if category == "Cf" and char not in _BIDI and char not in _DRAWN:
+    if category == "Cf" and char not in BIDI and char not in _DRAWN:
         return ""
     return "\ufffd" if category[0] == "C" else char
 
