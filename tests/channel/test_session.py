@@ -10,8 +10,9 @@ from tests.conftest import Clock, Talk
 from tests.talking import ADD, add, names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import driver
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance import backup, table_findings
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.tasks import task_queries
@@ -104,7 +105,10 @@ def test_a_read_only_channel_reads_and_refuses_every_write(path, clock):
         assert [reply["error"]["code"] for reply in replies] == ["conflict", "forbidden"]
 
 
-def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_on(talk, monkeypatch):
+@pytest.fixture
+def defect(monkeypatch):
+    """A defect in the tool that adds tasks."""
+
     def broken(call, given):
         call.run(EnsureList("half done", "task"))
         raise KeyError("a secret of the code")
@@ -112,6 +116,9 @@ def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_o
     find = TABLE.find
     add = msgspec.structs.replace(TASKLIST.tools[ADD], handler=broken)
     monkeypatch.setattr(TABLE, "find", lambda name: add if name == ADD else find(name))
+
+
+def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_on(talk, defect):
     reply = talk.one({"id": 1, "tool": ADD, "arguments": {"name": "x"}})
     assert (reply["id"], reply["error"]["code"]) == (1, "internal")
     assert "secret" not in json.dumps(reply)
@@ -120,6 +127,26 @@ def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_o
     other, batch = talk.lines({"tool": "tasklist:display"}, [{"tool": "tasklist:display"}, {"tool": ADD}])
     assert other["ok"]
     assert [item["ok"] for item in batch] == [False, False]
+
+
+def test_an_agent_that_causes_defects_again_and_again_has_the_tables_searched_once(talk, store, defect, monkeypatch):
+    searches = []
+    search = table_findings.damage_of
+    monkeypatch.setattr(table_findings, "damage_of", lambda db: searches.append(db) or search(db))
+    assert [talk.refused(ADD, name="x")["code"] for _ in range(3)] == ["internal"] * 3
+    assert len(searches) == 1
+    with contextlib.closing(connect(store.path)) as raw:
+        raw.execute("INSERT INTO view (key, value) VALUES ('seen', '\"x\"')")
+    refusals = [talk.refused(ADD, name="x") for _ in range(3)]
+    assert {refusal["code"] for refusal in refusals} == {"storage_error"}
+    assert "the field value of row seen of view is not what this program writes" in refusals[0]["message"]
+    assert len(searches) == 2
+
+
+def test_a_defect_in_a_large_database_names_the_doctor_instead_of_searching_all_of_it(talk, defect, monkeypatch):
+    monkeypatch.setattr(table_findings, "SMALL", 0)
+    refusal = talk.refused(ADD, name="x")
+    assert (refusal["code"], "tui-tasks doctor" in refusal["message"]) == ("internal", True)
 
 
 def test_a_line_that_is_no_json_is_answered_where_it_stood(talk):

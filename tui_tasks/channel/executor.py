@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.channel import replies
 from tui_tasks.channel.request_reader import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
-from tui_tasks.core.engine.driver import is_storage_error
+from tui_tasks.core.engine.driver import READ_ERRORS, is_storage_error
 from tui_tasks.core.errors import (
     Conflict,
     InputsUnread,
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tui_tasks.dialects.tool_table import Channel
 
 _log = logging.getLogger(__name__)
+_DEFECT_OR_DAMAGE: Final = (
+    "a defect in tui-tasks, or damage in its database, which `tui-tasks doctor` finds; the channel continues"
+)
 
 
 class RequestExecutor:
@@ -51,6 +54,8 @@ class RequestExecutor:
         self._subscription = subscription
         self._presence = presence
         self.speakers: set[str] = set()
+        self._searched: tuple[tuple[object, int], str | None] | None = None
+        """The version of the database that was last searched for damage, and what was found; None: it is too large."""
 
     def single(self, pending: PendingRequest, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         """Execute a request outside a batch, and return its reply.
@@ -70,7 +75,7 @@ class RequestExecutor:
             self._follow_refusal(pending, refusal, transaction)
             return replies.refused(pending, self._explained(refusal, reading), reading.seq)
         except Exception as error:
-            return replies.refused(pending, refusal_of(error, reading.db), reading.seq)
+            return replies.refused(pending, self.refusal_of(error, reading.db), reading.seq)
         if isinstance(result, Wait):
             waiting.append(Waiting(pending, result))
             self._record_asker(pending, result, transaction)
@@ -102,7 +107,7 @@ class RequestExecutor:
         except Refusal as refusal:
             refused = self._explained(refusal, reading)
         except Exception as error:
-            refused = refusal_of(error, reading.db)
+            refused = self.refusal_of(error, reading.db)
         self._subscription.cursor = cursor
         at = len(served)
         self._follow_refusal(pending_requests[at], refused, transaction)
@@ -196,7 +201,37 @@ class RequestExecutor:
             if isinstance(refusal, NotProven):
                 refusal.cannot_run()
         except Exception as error:
-            refusal_of(error, transaction.db)
+            self.refusal_of(error, transaction.db)
+
+    def refusal_of(self, error: Exception, db: Database) -> Refusal:
+        """Return the refusal to reply with for an unexpected error: what is damaged in the database, else a defect,
+        which is logged.
+
+        Raises:
+            Exception: `error` itself if it comes from the storage, which the caller handles.
+        """
+        if is_storage_error(error):
+            raise error
+        damage = self._damage(db)
+        if damage:
+            return StorageFailed(damage, retryable=False)
+        _log.error("a request failed", exc_info=error)
+        return Refusal(DEFECT_MESSAGE if damage is not None else _DEFECT_OR_DAMAGE)
+
+    def _damage(self, db: Database) -> str | None:
+        """Return what is damaged in the database, empty if nothing is; None: that takes too long to find out.
+
+        An agent that causes errors again and again makes it search once.
+        """
+        from tui_tasks.core.maintenance import table_findings
+
+        with contextlib.suppress(*READ_ERRORS):
+            # Only another connection, which changes this version, writes what is damaged.
+            version = (db.file, db.scalar("PRAGMA data_version"))
+            if self._searched is None or self._searched[0] != version:
+                self._searched = version, table_findings.damage_of(db) if table_findings.is_small(db) else None
+            return self._searched[1]
+        return None
 
     def _write_after_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction) -> None:
         request = pending.request
@@ -217,23 +252,6 @@ def refused_batch(pending_requests: list[PendingRequest], at: int, refusal: Refu
     """Return the replies to a batch of which the request `at` was refused."""
     other = Conflict(f"request {at} of the batch was refused: the whole batch was not applied", failed=at)
     return [replies.refused(pending, refusal if n == at else other, seq) for n, pending in enumerate(pending_requests)]
-
-
-def refusal_of(error: Exception, db: Database) -> Refusal:
-    """Return the refusal to reply with for an unexpected error: what is damaged in the database, else a defect, which
-    is logged.
-
-    Raises:
-        Exception: `error` itself if it comes from the storage, which the caller handles.
-    """
-    if is_storage_error(error):
-        raise error
-    from tui_tasks.core.maintenance import wrong_values
-
-    if damage := wrong_values.damage_of(db):
-        return StorageFailed(damage, retryable=False)
-    _log.error("a request failed", exc_info=error)
-    return Refusal(DEFECT_MESSAGE)
 
 
 def _check_version(version: int, tool: Tool, arguments: Arguments | None, transaction: Transaction | None) -> None:

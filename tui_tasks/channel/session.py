@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.channel.executor import RequestExecutor, refusal_of, refused_batch
+from tui_tasks.channel.executor import RequestExecutor, refused_batch
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, newest_seq, refused, whole
 from tui_tasks.channel.request_reader import Line, PendingRequest, RequestReader
@@ -34,7 +34,6 @@ from tui_tasks.dialects.tool_table import Table
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.commit_watch import Watch
-    from tui_tasks.core.engine.database import Database
     from tui_tasks.core.snapshots import Entry
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
@@ -121,7 +120,7 @@ class Session:
         try:
             return self._serve(lines)
         except Exception as error:
-            failure = _failure_of(error, self.store.db)
+            failure = self._failure_of(error)
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
     def _serve_alone(self, line: Line, failure: Refusal, group_size: int) -> list[ReplyLine]:
@@ -132,7 +131,11 @@ class Session:
         try:
             return self._serve([line])
         except Exception as error:
-            return self._refused_line(line, _failure_of(error, self.store.db))
+            return self._refused_line(line, self._failure_of(error))
+
+    def _failure_of(self, error: Exception) -> Refusal:
+        """Return the refusal of lines whose transaction failed. A defect is logged, and does not end the channel."""
+        return error if isinstance(error, StorageFailed) else self._executor.refusal_of(error, self.store.db)
 
     def _refused_line(self, line: Line, failure: Refusal) -> list[ReplyLine]:
         pending_requests, batch = line
@@ -248,7 +251,7 @@ class Session:
         if isinstance(error, StorageFailed):
             raise error from None
         with storage_errors(self.store.path):
-            refusal = error if isinstance(error, Refusal) else refusal_of(error, self.store.db)
+            refusal = error if isinstance(error, Refusal) else self._executor.refusal_of(error, self.store.db)
         ((pending_requests, batch),) = lines
         seq = newest_seq(self.store.db)
         if batch:
@@ -326,11 +329,6 @@ class Session:
             if not ending:
                 raise
         return [whole(self._encoder.line(reply)) for reply in self.waits.settle(ending=ending)]
-
-
-def _failure_of(error: Exception, db: Database) -> Refusal:
-    """Return the refusal of lines whose transaction failed. A defect is logged, and does not end the channel."""
-    return error if isinstance(error, StorageFailed) else refusal_of(error, db)
 
 
 _in_steps: Final = attrgetter("in_steps")

@@ -285,11 +285,11 @@ def run(arguments: Sequence[str]) -> int:
 def _damage(options: Any) -> str:
     """Return what is damaged in the database of a command that failed by none of its refusals; empty: nothing is."""
     from tui_tasks.core.errors import DatabaseRefused
-    from tui_tasks.core.maintenance import wrong_values
+    from tui_tasks.core.maintenance import table_findings
     from tui_tasks.settings import paths
 
     try:
-        return wrong_values.damage(paths.database(getattr(options, "db", None)))
+        return table_findings.damage(paths.database(getattr(options, "db", None)))
     except DatabaseRefused:
         return ""
 

@@ -105,11 +105,11 @@ def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path:
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
-        ("UPDATE task SET name = x'ff' WHERE id = 2", "the name of task #2 is no text"),
-        ("UPDATE task SET priority = 'high' WHERE id = 2", "the priority of task #2 is no whole number"),
-        ("UPDATE task SET tags = 'a,b' WHERE id = 2", "the tags of task #2 is no JSON"),
-        ("UPDATE task SET tags = '5' WHERE id = 2", "the tags of task #2 is no list in JSON"),
-        ("UPDATE task SET due = 'soon', finished_at = NULL WHERE id = 2", "the due of task #2 is no date"),
+        ("UPDATE task SET name = x'ff' WHERE id = 2", "the field name of task #2 is not text"),
+        ("UPDATE task SET priority = 'high' WHERE id = 2", "the field priority of task #2 is not a whole number"),
+        ("UPDATE task SET tags = 'a,b' WHERE id = 2", "the field tags of task #2 is not JSON"),
+        ("UPDATE task SET tags = '5' WHERE id = 2", "the field tags of task #2 is not a list in JSON"),
+        ("UPDATE task SET due = 'soon', finished_at = NULL WHERE id = 2", "the field due of task #2 is not a date"),
     ],
 )
 def test_a_row_that_was_changed_by_hand_is_named_instead_of_a_traceback(
@@ -139,7 +139,7 @@ def test_a_value_that_a_column_must_have_is_missed(filled: Store, path: Path, tm
         )
     with contextlib.closing(connect(path)) as raw:
         raw.execute("UPDATE task SET name = NULL WHERE id = 2")
-    assert found(path, tmp_path / "none") == ["the name of task #2 is missing. Restore a backup"]
+    assert found(path, tmp_path / "none") == ["the field name of task #2 is missing. Restore a backup"]
 
 
 def test_pages_that_cannot_be_read_are_findings_and_no_failure(filled: Store, path: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ async def test_a_screen_of_which_a_row_was_changed_by_hand_leaves_and_names_it(p
         await pilot.press("J")
         await until(pilot, lambda: app.return_code == 1)
     said_last = " ".join(capsys.readouterr().err.split())
-    assert "is damaged: the tags of task #5 is no JSON. `tui-tasks doctor` lists all damage" in said_last
+    assert "is damaged: the field tags of task #5 is not JSON. `tui-tasks doctor` lists all damage" in said_last
 
 
 @pytest.mark.parametrize("size", [(120, 40), (40, 12)])

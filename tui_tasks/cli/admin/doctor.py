@@ -17,7 +17,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.maintenance import backup, journal_findings
-from tui_tasks.core.maintenance.wrong_values import wrong_values
+from tui_tasks.core.maintenance.table_findings import wrong_values
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source

@@ -17,7 +17,6 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from tui_tasks.core import vocab
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.engine import open_checks, open_files, write_queue
@@ -26,6 +25,7 @@ from tui_tasks.core.engine.driver import BUSY_SECONDS, READ_ERRORS, connect, is_
 from tui_tasks.core.engine.file_writes import make_private, sync_folder
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
+from tui_tasks.core.maintenance import table_findings
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import SECOND
@@ -144,40 +144,7 @@ def _findings(db: Database) -> Iterator[str]:
     broken = broken_link(db)
     if broken is not None:
         yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
-    yield from contradictions(db)
-
-
-def contradictions(db: Database) -> Iterator[str]:
-    """Yield a sentence for each table with rows that belong to nothing, and for each status that lists miscount."""
-    yield from _orphans(db)
-    yield from _miscounts(db)
-
-
-_ORPHANS: Final = {
-    "task": "list_id NOT IN (SELECT id FROM list)",
-    "log": "task_uid NOT IN (SELECT uid FROM task)",
-    "state": "uid NOT IN (SELECT uid FROM task)",
-    "claim": "task_uid NOT IN (SELECT uid FROM task)",
-    "edge": "task_uid NOT IN (SELECT uid FROM task)",
-    "run": "job_uid NOT IN (SELECT uid FROM job)",
-}
-
-
-def _orphans(db: Database) -> Iterator[str]:
-    for table, condition in _ORPHANS.items():
-        number = db.scalar(f"SELECT count(*) FROM {table} WHERE {condition}")
-        if number:
-            yield f"{number} rows of {table} belong to nothing. Restore a backup"
-
-
-def _miscounts(db: Database) -> Iterator[str]:
-    for status in vocab.STATUSES:
-        wrong = db.scalar(
-            f"SELECT count(*) FROM list WHERE {status} <> "
-            f"(SELECT count(*) FROM task WHERE list_id = list.id AND status = '{status}' AND deleted = 0)"
-        )
-        if wrong:
-            yield f"{wrong} lists miscount what is {status}. Restore a backup"
+    yield from table_findings.contradictions(db)
 
 
 # The suffixes of a database's files: SQLite combines a log or journal with any database of the same name.

@@ -385,9 +385,9 @@ class TaskApp(Actor, ResilientApp):
 
     def damage(self) -> str:
         """Return what is damaged in the database, for which no screen can be drawn; empty: nothing is."""
-        from tui_tasks.core.maintenance import wrong_values
+        from tui_tasks.core.maintenance import table_findings
 
-        return wrong_values.damage_of(self.link.db)
+        return table_findings.damage_of(self.link.db)
 
     def _reading_changed(self) -> None:
         """Show at the foot whether the database cannot be read; when it can again, draw what was left out."""

@@ -1,29 +1,40 @@
-"""Values in the tables that this program never writes, as of a row that was changed by other means; by `doctor`, and
-where something else fails unexpectedly, which they may be the cause of.
+"""What is wrong in the tables by themselves, as where a row was changed by hand: values that this program never writes,
+rows that belong to nothing, counts that do not fit. `doctor` lists it; an unexpected error names the first of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from tui_tasks.core import schema, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.engine.orm import BlobField, Field, FloatField, IntegerField, Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import backup
 from tui_tasks.core.schema import agent_tables, job_tables, record_tables, tables
 from tui_tasks.core.schema.tables import JsonField, columns
+from tui_tasks.core.unjournaled import local_values
+from tui_tasks.core.unjournaled.local_values import Looked
 
 _MAX: Final = 10
 """The most rows of a table that are reported."""
 _ADVICE: Final = ". Restore a backup"
+SMALL: Final = 16 << 20
+"""Bytes that are searched in less than a tenth of a second."""
 _DAY: Final = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 _WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("task", "status"): vocab.STATUSES,
     ("work", "state"): vocab.WORK_STATES,
+}
+_LOCAL_VALUES: Final[Mapping[str, Any]] = {
+    local_values.SEEN: int,
+    local_values.HIDDEN: dict[str, int],
+    local_values.UNSEEN: dict[str, Any],
+    local_values.LOOKED: Looked,
 }
 
 
@@ -38,6 +49,11 @@ def wrong_values(db: Database) -> Iterator[str]:
         for model in models:
             if model is not Model:
                 yield from _of_table(db, model)
+    for key, kind in _LOCAL_VALUES.items():
+        try:
+            msgspec.convert(local_values.get(db, key), kind | None)
+        except (TypeError, ValueError, msgspec.MsgspecError):
+            yield f"the field value of row {key} of view is not what this program writes{_ADVICE}"
 
 
 def _of_table(db: Database, model: type[Model]) -> Iterator[str]:
@@ -49,7 +65,7 @@ def _of_table(db: Database, model: type[Model]) -> Iterator[str]:
     for number, at in rows.fetchall():
         name, _, what = tests[at]
         row = f"task #{number}" if table == "task" else f"row {number} of {table}"
-        yield f"the {name} of {row} {what}{_ADVICE}"
+        yield f"the field {name} of {row} {what}{_ADVICE}"
 
 
 def _tests(table: str, name: str, field: Field) -> Iterator[tuple[str, str]]:
@@ -58,22 +74,60 @@ def _tests(table: str, name: str, field: Field) -> Iterator[tuple[str, str]]:
     if not field.null:
         yield f"{name} IS NULL", "is missing"
     if isinstance(field, IntegerField):
-        yield f"{present} AND typeof({name}) <> 'integer'", "is no whole number"
+        yield f"{present} AND typeof({name}) <> 'integer'", "is not a whole number"
     elif isinstance(field, FloatField):
-        yield f"{present} AND typeof({name}) NOT IN ('real', 'integer')", "is no number"
+        yield f"{present} AND typeof({name}) NOT IN ('real', 'integer')", "is not a number"
     elif isinstance(field, BlobField):
-        yield f"{present} AND typeof({name}) <> 'blob'", "is no hash"
+        yield f"{present} AND typeof({name}) <> 'blob'", "is not a hash"
     else:
-        yield f"{present} AND typeof({name}) <> 'text'", "is no text"
+        yield f"{present} AND typeof({name}) <> 'text'", "is not text"
     if isinstance(field, JsonField):
-        yield f"{present} AND NOT json_valid({name})", "is no JSON"
+        yield f"{present} AND NOT json_valid({name})", "is not JSON"
         if field.default in ("[]", "{}"):
-            kind, what = ("array", "list") if field.default == "[]" else ("object", "object")
-            yield f"json_type({name}) <> '{kind}'", f"is no {what} in JSON"
+            kind, what = ("array", "a list") if field.default == "[]" else ("object", "an object")
+            yield f"json_type({name}) <> '{kind}'", f"is not {what} in JSON"
     if (words := _WORDS.get((table, name))) is not None:
-        yield f"{name} NOT IN ({', '.join(map(repr, words))})", f"is none of {', '.join(words)}"
+        yield f"{name} NOT IN ({', '.join(map(repr, words))})", f"is not one of {', '.join(words)}"
     if name == "due":
-        yield f"{present} AND {name} NOT GLOB '{_DAY}*'", "is no date"
+        yield f"{present} AND {name} NOT GLOB '{_DAY}*'", "is not a date"
+
+
+def contradictions(db: Database) -> Iterator[str]:
+    """Yield a sentence for each table with rows that belong to nothing, and for each status that lists miscount."""
+    yield from _orphans(db)
+    yield from _miscounts(db)
+
+
+_ORPHANS: Final = {
+    "task": "list_id NOT IN (SELECT id FROM list)",
+    "log": "task_uid NOT IN (SELECT uid FROM task)",
+    "state": "uid NOT IN (SELECT uid FROM task)",
+    "claim": "task_uid NOT IN (SELECT uid FROM task)",
+    "edge": "task_uid NOT IN (SELECT uid FROM task)",
+    "run": "job_uid NOT IN (SELECT uid FROM job)",
+}
+
+
+def _orphans(db: Database) -> Iterator[str]:
+    for table, condition in _ORPHANS.items():
+        number = db.scalar(f"SELECT count(*) FROM {table} WHERE {condition}")
+        if number:
+            yield f"{number} rows of {table} belong to nothing. Restore a backup"
+
+
+def _miscounts(db: Database) -> Iterator[str]:
+    for status in vocab.STATUSES:
+        wrong = db.scalar(
+            f"SELECT count(*) FROM list WHERE {status} <> "
+            f"(SELECT count(*) FROM task WHERE list_id = list.id AND status = '{status}' AND deleted = 0)"
+        )
+        if wrong:
+            yield f"{wrong} lists miscount what is {status}. Restore a backup"
+
+
+def is_small(db: Database) -> bool:
+    """Return whether `damage_of` is quick enough to be called at each error."""
+    return bool(db.scalar("PRAGMA page_count") * db.scalar("PRAGMA page_size") <= SMALL)
 
 
 def damage(path: str) -> str:
@@ -91,7 +145,7 @@ def damage(path: str) -> str:
 def damage_of(db: Database) -> str:
     """Return the same of a database that is open."""
     try:
-        first = next(chain(wrong_values(db), backup.contradictions(db)), "")
+        first = next(chain(wrong_values(db), contradictions(db)), "")
     except READ_ERRORS as error:
         first = str(error)
     if not first:
