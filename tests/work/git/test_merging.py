@@ -135,6 +135,25 @@ def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) ->
     assert git(place.root, "rev-parse", "main") == merge.old
 
 
+@pytest.mark.parametrize("mark", ["skip-worktree", "assume-unchanged"])
+def test_a_file_whose_changes_git_hides_is_named_with_what_shows_them(place: Place, mark: str) -> None:
+    merge = prepared(place)
+    refusal = f"git hides your changes of a.txt in .*: `git update-index --no-{mark} a.txt` there shows them"
+    git(place.root, "update-index", f"--{mark}", "a.txt")
+    write(place.root, a_txt="the human's own\n")
+    with pytest.raises(Conflict, match=refusal):
+        merging.carry_out(place.root, merge)
+    assert git(place.root, "rev-parse", "HEAD") == merge.old
+    git(place.root, "update-index", f"--no-{mark}", "a.txt")
+    git(place.root, "checkout", "a.txt")
+    merging.carry_out(place.root, merge)
+    git(place.root, "update-index", f"--{mark}", "a.txt")
+    write(place.root, a_txt="the human's own\n")
+    with pytest.raises(Conflict, match=refusal):
+        merging.take_back(place.root, merge)
+    assert (place.root / "a.txt").read_text() == "the human's own\n"
+
+
 def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
     seen = reviewed(place.tree, "main")
     write(place.tree, late_txt="late\n")

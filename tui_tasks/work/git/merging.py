@@ -297,6 +297,7 @@ def carry_out(root: Path, merge: Merge) -> None:
             base.work_tree.run(*_FAST_FORWARD, merge.new)
         except GitFailed:
             refuse_untracked(base.work_tree, merge.old, merge.new)
+            worktrees.refuse_hidden(base.work_tree, merge.old, merge.new)
             raise
     if commit_of(root, base.ref) != merge.new:
         raise Moved(f"{merge.base} was moved by somebody else meanwhile: look again", base=merge.base)
@@ -358,7 +359,11 @@ def take_back(root: Path, merge: Merge) -> None:
         check_clean(base.work_tree, merge.base, merge.new, merge.old, is_undo=True)
         # It keeps what it would otherwise overwrite, and refuses then; but it overwrites ignored files.
         refuse_untracked(base.work_tree, merge.new, merge.old)
-        base.work_tree.run("reset", "--keep", "--quiet", merge.old)
+        try:
+            base.work_tree.run("reset", "--keep", "--quiet", merge.old)
+        except GitFailed:
+            worktrees.refuse_hidden(base.work_tree, merge.new, merge.old)
+            raise
 
 
 def check_clean(work_tree: WorkTree, base: str, now: str, then: str, *, is_undo: bool = False) -> None:

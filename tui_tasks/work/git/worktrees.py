@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from tui_tasks.text.safe import path_text
 
 REFS: Final = "refs/tui-tasks"
 """Below this are the commits of what was put away."""
+_HIDES: Final = re.compile(rb"[Sa-z]")
+"""How `ls-files -v` marks files of which git shows no changes: S for `skip-worktree`, small for `assume-unchanged`."""
 MIN_GIT: Final = (2, 38)
 """The version of git that merges without a working tree."""
 
@@ -216,6 +219,31 @@ def refuse_untracked(work_tree: WorkTree, now: str, then: str) -> None:
         raise Conflict(
             f"move {paths[0]}{more} out of {folder} first: it is not in git, and the merge would overwrite it",
             files=paths[:50],
+        )
+
+
+def refuse_hidden(work_tree: WorkTree, now: str, then: str) -> None:
+    """Refuse a move of a checkout to another commit that git refuses for files whose changes it hides from `status`:
+    they are marked with `update-index --skip-worktree` or `--assume-unchanged`.
+
+    Raises:
+        Conflict: there are some.
+        GitFailed: git failed.
+    """
+    folder = work_tree.folder
+    differ = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", now, then)
+    moved = {path for path in git.run(folder, *differ).printed.split(b"\0") if path}
+    lines = [line.partition(b" ") for line in work_tree.run("ls-files", "-v", "-z").printed.split(b"\0")]
+    hidden = [(mark, os.fsdecode(path)) for mark, _, path in lines if path in moved and _HIDES.match(mark)]
+    there = [(mark, path_text(path)) for mark, path in hidden if os.path.lexists(folder / path)]
+    if there:
+        mark, path = there[0]
+        option = "--no-skip-worktree" if mark in b"Ss" else "--no-assume-unchanged"
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise Conflict(
+            f"git hides your changes of {path}{more} in {folder}, which this would overwrite: "
+            f"`git update-index {option} {shlex.quote(path)}` there shows them, then commit them",
+            files=[path for _, path in there[:50]],
         )
 
 
