@@ -23,7 +23,7 @@ Part = tuple[str, str]
 """Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$key bold` ...
 
 `@state-done` is a ground tinted with that colour, `^panel` a ground of it, `~primary` a dimmer tone of it for large
-surfaces, `%primary` whole cells of that tone.
+surfaces.
 """
 NEW: Final = "~primary"
 """The style of the mark of what has changed since the human looked."""
@@ -105,8 +105,8 @@ class StyleCache:
                 style += Style() if cursor or self.ground.ansi is not None else self._colors(f"${word[1:]}", "bgcolor")
             elif word.startswith("@"):
                 style += Style() if cursor else self._tinted(word[1:])
-            elif word.startswith(("~", "%")):
-                style += self._dimmed(word[1:], fills=word[0] == "%")
+            elif word.startswith("~"):
+                style += self._dimmed(word[1:])
             elif not word.startswith("$"):
                 style += self._word(word)
             elif not (cursor and word == "$muted"):
@@ -127,13 +127,12 @@ class StyleCache:
             return Style()
         return Style(bgcolor=self.ground.blend(color, _TINT).rich_color)
 
-    def _dimmed(self, name: str, *, fills: bool) -> Style:
-        """Return a colour that is nearer to the ground; with `fills`, of whole cells, whatever stands in them."""
+    def _dimmed(self, name: str) -> Style:
+        """Return a colour that is nearer to the ground."""
         color = Color.parse(self._variables[name])
         if self.ground.ansi is not None or color.ansi is not None:
             return Style(color=color.rich_color, dim=True)
-        dimmed = self.ground.blend(color, _DIM).rich_color
-        return Style(color=dimmed, bgcolor=dimmed if fills else None)
+        return Style(color=self.ground.blend(color, _DIM).rich_color)
 
     @staticmethod
     def _word(words: str) -> Style:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
@@ -60,30 +59,17 @@ def _midnight(day: date, zone: tzinfo) -> int:
 
 
 class StatsText(TextDrawing):
-    """Draws the figures, or the progress of reading them. `room` is how many lines are on screen."""
+    """Draws the figures, or the progress of reading them."""
 
     figures: Figures | None = None
     progress = 0.0
-    room = 0
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return all lines, as what is around them scrolls."""
         if self.figures is None:
             progress = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
             return [[], [(" reading the journal  ", "$muted"), (progress, "$primary")]] if self.progress else []
-        return drawn(self.figures, width, self.room, ascii_only=self.context.ascii_only)
-
-
-class FiguresScroll(VerticalScroll, can_focus=True):
-    """Scrolls the figures. `fit` is called with its height in lines."""
-
-    def __init__(self, fit: Callable[[int], None]) -> None:
-        super().__init__(id="stats-scroll")
-        self._fit = fit
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Fit the figures."""
-        self._fit(event.size.height)
+        return drawn(self.figures, width, ascii_only=self.context.ascii_only)
 
 
 class Stats(Overlay):
@@ -117,7 +103,7 @@ class Stats(Overlay):
     def compose(self) -> ComposeResult:
         """Compose head and figures."""
         yield from self._head.compose()
-        with FiguresScroll(self._fit):
+        with VerticalScroll(id="stats-scroll"):
             yield self._lines
         yield FootLine(self.context, id="foot")
 
@@ -126,10 +112,6 @@ class Stats(Overlay):
         self.set_focus(self.query_one(VerticalScroll))
         self.hint(("j/k", "Scroll", ""), *map(self.hint_of, ("back", "help")))
         self._begin()
-
-    def _fit(self, room: int) -> None:
-        self._drawing.room = room
-        self._lines.redraw()
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Stats   only list Plan, last 7 days`."""

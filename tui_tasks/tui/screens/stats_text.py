@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from itertools import chain
+from itertools import pairwise
 from typing import Final
 
 from tui_tasks.core import vocab
@@ -28,12 +28,8 @@ _GAP: Final = 3
 # In cells: the labels of the left figures, and of the right ones.
 _LABEL: Final = 12
 _RIGHT_LABEL: Final = 20
-# From so many lines on, those of the list stand apart from the others.
-_SPACED: Final = 24
 # In cells: the longest bar.
 _LONG: Final = 36
-# The lines of the chart by hour.
-_LOW: Final = 2
 # Before the numbers of failed runs, where there is room; the title of the chart names them too.
 _FAILED: Final = "failed "
 
@@ -88,9 +84,9 @@ class Figures:
         return [sum(done[at : at + QUARTERS]) for at in range(0, len(done), QUARTERS)]
 
 
-def drawn(figures: Figures, width: int, height: int, *, ascii_only: bool) -> list[Drawn]:
-    """Return all lines: numbers with sparklines where it is narrow, else numbers and charts. `height`: those seen."""
-    numbers = _numbers(figures, width, height, ascii_only)
+def drawn(figures: Figures, width: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return all lines: numbers with sparklines where it is narrow, else numbers and charts."""
+    numbers = _numbers(figures, width, ascii_only)
     numbers += _failed_tasks(figures, width, ascii_only)
     if width < _NARROW:
         return numbers
@@ -134,7 +130,7 @@ def _by_time(figures: Figures, half: int, ascii_only: bool) -> list[Drawn]:
     )
 
 
-def _numbers(figures: Figures, width: int, height: int, ascii_only: bool) -> list[Drawn]:
+def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     tally, jobs = figures.tally, figures.jobs
     done = sum(tally.done)
     finished = done + tally.failed
@@ -158,8 +154,9 @@ def _numbers(figures: Figures, width: int, height: int, ascii_only: bool) -> lis
         _number("longest task silence", _span(tally.quiet(figures.now) or None, "no task at work"), _RIGHT_LABEL),
     ]
     beside = ("other lists", figures.failed_elsewhere), ("agents", figures.failed_agents)
+    label = _LABEL if width < _NARROW else _RIGHT_LABEL
     elsewhere = [
-        [*_number(name, ""), *_counted(number, "failed", "failed", ascii_only)[1:]]
+        [*_number(name, "", label), *_counted(number, "failed", "failed", ascii_only)[1:]]
         for name, number in (*beside, ("checks", figures.failed_checks))
         if number
     ]
@@ -170,8 +167,6 @@ def _numbers(figures: Figures, width: int, height: int, ascii_only: bool) -> lis
         return [opened, done_, *left, *elsewhere, of_all, *right]
     done_text = f"{done}, {pace}" if done else "none"
     of_list = [_number("open tasks", change), _number("done tasks", done_text), *left]
-    of_list += [[]] * (len(right) - len(of_list) + (height >= _SPACED))
-    right += [[]] * (len(of_list) - len(right))
     return _beside([*of_list, of_all], [*right, *elsewhere], half)
 
 
@@ -272,17 +267,15 @@ def _spans(title: str, counts: Sequence[int], top: int, width: int, ascii_only: 
 
 
 def _columns(values: Sequence[int], cells: int, ascii_only: bool) -> list[Drawn]:
-    """Return the lines of a chart of columns, which grow by whole lines, without seams. A number stands on each that
-    differs from the one before it; that of the highest is bright.
+    """Return a line of bars, and above it their numbers: of each that differs from the one before it; the highest is
+    bright.
     """
-    columns, before, top = [], 0, max(values)
-    for value in values:
-        full = max(1, round(value / top * _LOW)) if value else 0
-        number = (f"{value:,}" if value != before else "", "" if value == top else "$muted")
-        bars: list[Part] = [*[("", "")] * (_LOW - full), number, *[("#" if ascii_only else "█", "%primary")] * full]
-        columns.append([[part, (" " * (cells - cell_len(part[0])), "")] for part in bars])
-        before = value
-    return [[(" ", ""), *chain.from_iterable(line)] for line in zip(*columns, strict=True)]
+    numbers: Drawn = [(" ", "")]
+    for before, value in pairwise((0, *values)):
+        number = f"{value:,}" if value != before else ""
+        numbers.append((f"{number:<{cells}}", "" if value == max(values) else "$muted"))
+    bars = (bar.ljust(cells) for bar in spark(values, ascii_only=ascii_only))
+    return [numbers, [(f" {''.join(bars)}", "~primary")]]
 
 
 def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
