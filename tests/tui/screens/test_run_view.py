@@ -121,7 +121,7 @@ async def test_what_needs_the_human_is_counted_above_the_output(jobs, make_app, 
         await settle(pilot, "g", "enter")
         assert isinstance(app.screen, RunView) and lines(app)[0].startswith(" S1 Server status")
         by_agent(jobs.plan, "claude-1", OpenAsk("Which port?"))
-        await until(pilot, lambda: "? 3" in "\n".join(lines(app)[:3]))
+        await until(pilot, lambda: "? 3" in "\n".join(lines(app)[:4]))
 
 
 async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):

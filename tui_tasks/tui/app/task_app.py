@@ -211,7 +211,7 @@ class TaskApp(Actor, ResilientApp):
         yield pane_tabs(self.context, id="top")
         yield AgentLines(self.context, id="at-work", on_moved=lambda by: self.pane.hold_rows(by))
         yield counts_line(self.context, id="now")
-        yield NeedsLines(self.context, id="needs", on_moved=lambda by: self.pane.hold_rows(by))
+        yield NeedsLines(self.context, id="needs", has_title=True, on_moved=lambda by: self.pane.hold_rows(by))
         with TransparentContainer(id="panes"):
             yield layout.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")

@@ -270,7 +270,7 @@ def _columns(values: Sequence[int], cells: int, ascii_only: bool) -> list[Drawn]
     """Return a line of bars, and above it their numbers: of each that differs from the one before it; the highest is
     bright.
     """
-    numbers: Drawn = [(" ", "")]
+    numbers: list[Part] = [(" ", "")]
     for before, value in pairwise((0, *values)):
         number = f"{value:,}" if value != before else ""
         numbers.append((f"{number:<{cells}}", "" if value == max(values) else "$muted"))

@@ -94,7 +94,8 @@ class NeedsText(TextDrawing):
     """Draws a row for each thing that needs the human, as far as the rows suffice; the last tells how many others there
     are. In few rows questions stand side by side.
 
-    `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air.
+    `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air;
+    where there are none, only if `has_title`: else the rule below is empty.
     """
 
     def __init__(
@@ -103,9 +104,12 @@ class NeedsText(TextDrawing):
         size: Callable[[], Size],
         rows: Callable[[], int],
         kinds: Callable[[], Collection[int]],
+        *,
+        has_title: bool,
     ) -> None:
         super().__init__(context)
         self._size = size
+        self._has_title = has_title
         self._rows = rows
         self._kinds = kinds
         self._needs = Needs(context, self.lasts)
@@ -114,7 +118,8 @@ class NeedsText(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
-        return [*self._entries(width), *[()] * has_air(self._size())]
+        entries = self._entries(width)
+        return [*entries, *[()] * (has_air(self._size()) and (bool(entries) or self._has_title))]
 
     def _entries(self, width: int) -> list[Drawn]:
         self.acts = []
@@ -357,10 +362,11 @@ class NeedsLines(HeldLines):
         kinds: Callable[[], Collection[int]] = lambda: ALL,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,
+        has_title: bool = False,
         on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
         """`below`: the rows that are kept for what stands below. `most` returns how many rows there are at most.
-        `on_moved`: see `HeldLines`.
+        `has_title`: whether the rule below may have a title. `on_moved`: see `HeldLines`.
         """
 
         def rows() -> int:
@@ -368,7 +374,7 @@ class NeedsLines(HeldLines):
             return min(found, most()) if most is not None else found
 
         self._most_rows = rows
-        self._needs = NeedsText(context, lambda: self.app.size, rows, kinds)
+        self._needs = NeedsText(context, lambda: self.app.size, rows, kinds, has_title=has_title)
         super().__init__(context, self._needs, id=id, on_moved=on_moved)
 
     def most(self) -> int:

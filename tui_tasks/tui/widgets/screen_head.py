@@ -14,7 +14,7 @@ from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
-from tui_tasks.tui.layout import NARROW, PANES, WIDE, is_compact
+from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.widgets.agent_entries import one_line
@@ -227,7 +227,7 @@ class ChangesRule(FrameLine):
         has_changes: bool = True,
         has_rows: Callable[[], bool] | None = None,
     ) -> None:
-        """`has_rows`: see `end_of_rows`."""
+        """`has_rows`: see `end_of_rows`; without it, above a pane, air parts the rule from the counts."""
         super().__init__(context, self._rule, id=id)
         self._title = title
         self._has_changes = has_changes
@@ -237,7 +237,7 @@ class ChangesRule(FrameLine):
         title = self._title()
         if is_compact(self.app.size):
             return rule_parts(self.context, width, title, changed_parts(self.context) if self._has_changes else ())
-        if title:
+        if title or (has_air(self.app.size) and self._has_rows is None):
             return rule_parts(self.context, width, title)
         return end_of_rows(self.context, width, self._has_rows)
 
