@@ -804,7 +804,7 @@ async def test_a_question_its_answers_and_what_goes_on_fit_without_scrolling(eve
         assert "deny" in shown(app) if "j" in keys else "#5 keeps running meanwhile." in shown(app)
 
 
-@pytest.mark.parametrize(("lines_of_screen", "is_whole"), [(40, True), (21, False)])
+@pytest.mark.parametrize(("lines_of_screen", "is_whole"), [(40, True), (19, False)])
 async def test_what_an_agent_did_lately_is_told_as_far_as_there_is_room(evening, make_app, lines_of_screen, is_whole):
     app = make_app(evening.path)
     async with app.run_test(size=(80, lines_of_screen)) as pilot:

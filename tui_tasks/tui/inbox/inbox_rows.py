@@ -51,10 +51,13 @@ class Columns(NamedTuple):
 
 
 class RowText(NamedTuple):
-    """The text of a row in lines, with their styles; the first `title` lines are what it is about."""
+    """The text of a row in lines, with their styles; the first `title` lines are what it is about. `is_cut`: there is
+    more of that.
+    """
 
     lines: tuple[Part, ...]
     title: int
+    is_cut: bool = False
 
 
 class InboxRows(RowDrawing[InboxLine]):
@@ -62,6 +65,7 @@ class InboxRows(RowDrawing[InboxLine]):
 
     Attributes:
         filter: the words that hide other rows.
+        wraps: whether what a row is about may take several lines; the detail has it whole.
         heights: how many lines each row has on screen; one if it is not there.
     """
 
@@ -78,13 +82,14 @@ class InboxRows(RowDrawing[InboxLine]):
         self.filter = ""
         self.no_match = lambda: nothing_matches(context, self.filter) if self.filter else ""
         self.is_small = False
+        self.wraps = True
         self.heights: dict[str, int] = {}
         self._sources = sources
         self._listed = listed
         self._tasks = tasks
         self._later = later
         self._columns = Columns()
-        self._texts: dict[str, tuple[int, RowText]] = {}
+        self._texts: dict[str, tuple[tuple[int, bool], RowText]] = {}
 
     @property
     def rows(self) -> Sequence[InboxLine]:
@@ -116,17 +121,14 @@ class InboxRows(RowDrawing[InboxLine]):
         tall = self.heights.get(row.uid, 1)
         room = self._room(row, look_.width)
         shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
-        if tall == 1 < text.title and isinstance(row, Ask) and not row.is_permission:
-            title = ask_text.request_line(row, ascii_only=self.context.ascii_only)
-            shown = safe_question(title, room, ascii_only=self.context.ascii_only)
+        if tall == 1 < text.title:
+            shown = self._in_short(row, room)
         if line:
             # What follows a name in the first line is the cause.
             is_cause = isinstance(row, InboxItem) and bool(row.brief) and line < text.title
             return [(" " * indent, ""), (shown, "$muted" if is_cause else style)]
         if isinstance(row, InboxItem):
-            if tall == 1 < text.title and row.brief:
-                shown = safe_line(row.brief, room, ascii_only=self.context.ascii_only)
-            self._sources[row.kind].painted(row.row, is_whole=tall >= text.title)
+            self._sources[row.kind].painted(row.row, is_whole=tall >= text.title and not text.is_cut)
         mark, color = self.mark(row)
         number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
         return (
@@ -140,9 +142,9 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def text(self, row: InboxLine, width: int) -> RowText:
         """Return the text of a row in lines for a width."""
-        known = self._texts.get(row.uid)
-        if known is None or known[0] != width:
-            known = self._texts[row.uid] = width, self._laid_out(row, self._room(row, width), self._room_below(width))
+        known, layout = self._texts.get(row.uid), (width, self.wraps)
+        if known is None or known[0] != layout:
+            known = self._texts[row.uid] = layout, self._laid_out(row, self._room(row, width), self._room_below(width))
         return known[1]
 
     def _laid_out(self, row: InboxLine, room: int, below: int) -> RowText:
@@ -150,18 +152,34 @@ class InboxRows(RowDrawing[InboxLine]):
         ascii_only = self.context.ascii_only
         if isinstance(row, FoldedAsks):
             return RowText((("", ""),), 1)
+        title, style = self._title(row), ""
+        more: Sequence[Part] = ()
         if isinstance(row, Ask):
-            quiet = row.state != "open" or row.uid in self._later
-            title, style = ask_text.request_line(row, ascii_only=ascii_only), "$muted" if quiet else ""
-            more: Sequence[Part] = ()
+            style = "$muted" if row.state != "open" or row.uid in self._later else ""
         else:
-            title, style, more = row.title, "", self._sources[row.kind].more(row.row)
-        lines: list[Part] = [(line, style) for line in wrapped(safe_line(title, ascii_only=ascii_only), room) or [""]]
+            more = self._sources[row.kind].more(row.row)
+        whole = wrapped(title, room) or [""]
+        is_cut = not self.wraps and len(whole) > 1
+        lines: list[Part] = [(line, style) for line in ([self._in_short(row, room)] if is_cut else whole)]
         number = len(lines)
         for paragraph, style in more:
             short = safe_line(paragraph[:_MORE_CHARS], ascii_only=ascii_only)
             lines += [(line, style) for line in wrapped(short, below)]
-        return RowText(tuple(lines), number)
+        return RowText(tuple(lines), number, is_cut)
+
+    def _title(self, row: Ask | InboxItem) -> str:
+        """Return what a row is about."""
+        ascii_only = self.context.ascii_only
+        title = ask_text.request_line(row, ascii_only=ascii_only) if isinstance(row, Ask) else row.title
+        return safe_line(title, ascii_only=ascii_only)
+
+    def _in_short(self, row: Ask | InboxItem, room: int) -> str:
+        """Return what a row is about in one line: of a failure its cause, of a question its beginning and its end."""
+        ascii_only = self.context.ascii_only
+        if isinstance(row, Ask) and not row.is_permission:
+            return safe_question(ask_text.request_line(row, ascii_only=ascii_only), room, ascii_only=ascii_only)
+        brief = row.brief if isinstance(row, InboxItem) else ""
+        return safe_line(brief or self._title(row), room, ascii_only=ascii_only)
 
     def _with_cause(self, row: InboxLine, shown: str, style: str) -> list[Part]:
         """Return the line of a failure with its name bright and its cause behind that."""
@@ -197,13 +215,19 @@ class InboxRows(RowDrawing[InboxLine]):
         return min(self._columns.who, _WHO if width >= _WIDE else _SHORT_WHO)
 
     def _beside(self, row: InboxLine, width: int) -> str:
-        """Return project and agent; a row without them leaves their cells to its text."""
+        """Return project and agent; a row without them leaves their cells to its text, as one does whose text is whole
+        in them alone.
+        """
         project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
         where = f"{fit(project, self._columns.where)}  " if project else ""
         who = self._who(row)
         if not where and not who:
             return ""
-        return f"{where}{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  "
+        beside = f"{where}{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  "
+        if self.wraps or isinstance(row, FoldedAsks) or (isinstance(row, Ask) and row.is_permission):
+            return beside
+        room = width - self._indent() - 2 - self._columns.standing - 1
+        return "" if room - cell_len(beside) < cell_len(self._title(row)) <= room else beside
 
     def _right_width(self, row: InboxLine, width: int) -> int:
         return 2 + cell_len(self._beside(row, width)) + self._columns.standing + 1

@@ -178,6 +178,7 @@ class Inbox(Overlay):
         room = size.height - self._head.height(size) - _AROUND
         says_no_match = bool(self.filter) and not self.listed.rows
         is_one = self.small and not says_no_match
+        self._drawing.wraps = room >= _AIRY
         self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL, int(room >= _AIRY))
 
     # State
