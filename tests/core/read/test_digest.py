@@ -417,6 +417,25 @@ def test_the_task_of_an_agent_whose_process_ended_names_the_agent_and_the_job_th
         assert (ended.who, ended.name) == ("a", "Nightly audit")
 
 
+@pytest.mark.parametrize("is_its", [True, False])
+def test_a_task_that_failed_within_a_run_of_its_agent_is_one_failure_with_the_run(path: Path, is_its: bool) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "in_progress")
+        job = store.commit(CreateJob("Nightly audit", "adhoc", "", "Go", "UTC"), actor="human", now=START)[0]
+        run = store.commit(RunJob(job.uid), actor="human", now=START + SECOND)[0]
+        store.commit(NoteRunAgent(run.uid, "a" if is_its else "b", "s-1"), actor="system", now=START + SECOND)
+        store.commit(FinishRun(run.uid, "error", "exit 1"), actor="b", now=START + 3 * SECOND)
+        fails = EditTask(history.tasks[0], {"status": "failed"})
+        store.commit(fails, actor="a", now=START + 2 * SECOND)
+        lines = digest(store.db, 0, START + 4 * SECOND, {}).parts["failed"]
+        both = ["failed", "error: exit 1"]
+        assert [line.text for line in lines] == (["failed, started by job Nightly audit"] if is_its else both)
+        store.commit(EditTask(history.tasks[0], {"status": "pending"}), actor="human", now=START + 5 * SECOND)
+        lines = digest(store.db, 0, START + 6 * SECOND, {}).parts["failed"]
+        assert [line.text for line in lines] == ["failed; the task is pending now", "error: exit 1"]
+
+
 def test_a_check_that_failed_and_has_passed_since_is_over(path: Path) -> None:
     with Store(str(path)) as store:
         history = History(store)

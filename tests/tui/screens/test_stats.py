@@ -14,7 +14,7 @@ from tests.tui.week import BusyWeek, Week
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import job_lines, job_queries, statistics
 from tui_tasks.core.read.statistics import Tally
@@ -24,6 +24,7 @@ from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text import glyphs
 from tui_tasks.tui.schedule.timeline import tick_marks
 from tui_tasks.tui.screens.stats_screen import bounds
+from tui_tasks.tui.widgets.open_needs import Needs
 
 MINUTE = 60_000_000
 
@@ -264,6 +265,23 @@ async def test_all_that_is_counted_as_failed_above_has_a_figure_and_what_is_put_
         assert "✗ 1 failed" in counts_line(app)
         assert re.search(r"agents +✗ 1 failed", shown(app))
         assert re.search(r"failed tasks +1 of \d+ finished \(\d+%\), 1 put away", shown(app))
+
+
+async def test_a_run_in_which_its_agents_task_failed_is_one_failure_with_the_task(plan, make_app):
+    with Store(plan.path) as store:
+        (job,) = store.commit(CreateJob("Nightly audit", "adhoc", "", "Go", "UTC"), actor="human", now=NOW)
+        (run,) = store.commit(RunJob(job.uid), actor="human", now=NOW)
+        store.commit(NoteRunAgent(run.uid, "claude-1", "s-1"), actor="system", now=NOW)
+        store.commit(EditTask(plan[4], {"status": "in_progress"}), actor="claude-1", now=NOW)
+        store.commit(EditTask(plan[4], {"status": "failed"}), actor="claude-1", now=NOW + MINUTE)
+        store.commit(FinishRun(run.uid, "error", "exit 1"), actor="claude-1", now=NOW + 2 * MINUTE)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "1, 1 failed with its task" in shown(app))
+        assert "✗ 2 failed" in counts_line(app)
+        needs = Needs(app.context).all()
+        assert [need.task for need in needs if need.counted_as == "failed"] == [plan[3], plan[4]]
 
 
 async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_small_one(tmp_path, make_app):

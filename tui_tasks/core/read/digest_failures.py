@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -24,15 +25,19 @@ from tui_tasks.core.read.digest_entries import (
     Recovery,
     StatusEntry,
 )
+from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import PutAway
 
+_STARTED_BY: Final = ", started by job {job}"
+
 
 class _Failure(msgspec.Struct, gc=False):
     """A failure with all its entries; `status` is that of its task now. `what` and `reason`: see `Recovery`. `is_open`:
-    the human has not dealt with the work that failed. `texts`: what each of the entries says.
+    the human has not dealt with the work that failed. `texts`: what each of the entries says. `run`: the job's run, if
+    it has failed.
     """
 
     kind: str
@@ -48,6 +53,7 @@ class _Failure(msgspec.Struct, gc=False):
     reason: str = ""
     is_open: bool = False
     texts: set[str] = set()
+    run: FailingJob | None = None
 
 
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
@@ -63,7 +69,7 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
     works = {(one.agent, one.at): one for one in work_text.failed(db)} if any(map(_of_work, events)) else {}
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event, works)) is not None]
     failures: dict[tuple[str, str], _Failure] = {}
-    for seq, at, failure in sorted(each, key=lambda one: one[0]):
+    for seq, at, failure in sorted(_without_runs_of_tasks(each), key=lambda one: one[0]):
         one = failures.setdefault((failure.kind, failure.uid), failure)
         one.at, one.text, one.who = at, failure.text, failure.who
         one.what, one.reason, one.is_open = failure.what, failure.reason, failure.is_open
@@ -91,6 +97,21 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
             "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
             state=state, recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
         )  # fmt: skip
+
+
+def _without_runs_of_tasks(each: list[tuple[int, int, _Failure]]) -> Iterator[tuple[int, int, _Failure]]:
+    """Yield failures with their seqs and instants, without the runs that are one failure with a task that is failed."""
+    tasks: defaultdict[str | None, list[tuple[int, _Failure]]] = defaultdict(list)
+    for _, at, one in each:
+        if one.kind == "task" and vocab.task_failed(one.status or ""):
+            tasks[one.who].append((at, one))
+    for seq, at, one in each:
+        of_agent = tasks[one.run.agent] if one.run is not None else []
+        its = [task for failed_at, task in of_agent if one.run is not None and one.run.is_of_task(task.who, failed_at)]
+        for task in its:
+            task.text = task.text.removesuffix(_STARTED_BY.format(job=one.name)) + _STARTED_BY.format(job=one.name)
+        if not its:
+            yield seq, at, one
 
 
 def _task_now(db: Database, one: _Failure) -> str:
@@ -190,7 +211,7 @@ def _of_task(db: Database, entry: StatusEntry) -> _Failure:
         # A process has ended: its agent's task has failed, and the run of the job that started the agent.
         who = task.agent or ""
         job = job_queries.job_of_agent(db, who)
-        text = f"{text}, started by job {job}" if job else text
+        text += _STARTED_BY.format(job=job) if job else ""
     return _Failure("task", entry.uid, entry.name, who, text, entry.uid, status=status)
 
 
@@ -239,15 +260,17 @@ def _failure(db: Database, event: EventEntry, works: Mapping[tuple[str, int], wo
 
 def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure:
     row = db.sql(
-        "SELECT run.job_uid, job.name, run.result, run.reason, run.agent FROM run JOIN job ON job.uid = run.job_uid"
-        " WHERE run.uid = ?",
+        "SELECT run.job_uid, job.name, run.result, run.reason, run.agent, run.started_at, run.ended_at, job.id"
+        " FROM run JOIN job ON job.uid = run.job_uid WHERE run.uid = ?",
         (uid,),
     ).fetchone()
-    job, name, result, reason, agent = row or (uid, uid, None, None, None)
+    job, name, result, reason, agent, began, ended, number = row or (uid, uid, None, None, None, None, None, 0)
     who = agent or "" if actor == vocab.SYSTEM else actor
     why = new.get("reason") or new.get("result") or reason or result
     lines = str(why or "").strip().splitlines()
     outcome, reason = new.get("outcome"), lines[-1] if lines else ""
     text = f"{outcome}: {reason}" if lines else str(outcome)
-    what = "failed" if vocab.run_failed(outcome) else str(outcome)
-    return _Failure("run", job, name, who, text, None, what=what, reason=reason)
+    has_failed = vocab.run_failed(outcome)
+    run = FailingJob(name, job, number, ended, began, agent) if has_failed else None
+    what = "failed" if has_failed else str(outcome)
+    return _Failure("run", job, name, who, text, None, what=what, reason=reason, run=run)

@@ -144,15 +144,20 @@ _ACTIVE_JOBS = Statement(
         .order_by(JobRow.id)
     )
 )
-_FAILED_AT: Any = (
-    RunRow.select(RunRow.ended_at)
-    .where((RunRow.job_uid == JobRow.uid) & (RunRow.outcome == _FAILED))
-    .order_by(RunRow.id.desc())
-    .limit(1)
-)
+
+
+def _of_failed_run(field: Any) -> Any:
+    """Select a field of the last run of a job that failed."""
+    of_job = RunRow.select(field).where((RunRow.job_uid == JobRow.uid) & (RunRow.outcome == _FAILED))
+    return of_job.order_by(RunRow.id.desc()).limit(1)
+
+
 _FAILING_JOBS = Statement(
     lambda: (
-        JobRow.select(JobRow.name, JobRow.uid, JobRow.id, _FAILED_AT)
+        JobRow.select(
+            *(JobRow.name, JobRow.uid, JobRow.id),
+            *map(_of_failed_run, (RunRow.ended_at, RunRow.started_at, RunRow.agent)),
+        )
         .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == _FAILED)))
         .order_by(JobRow.last_run.desc())
     )
@@ -282,12 +287,22 @@ def running_jobs(db: Database) -> list[RunningJob]:
 
 
 class FailingJob(msgspec.Struct, frozen=True):
-    """A job whose last run has failed: its name, uid and id, and when."""
+    """A job whose last run has failed: its name, uid and id, and when; when that run began, and its agent."""
 
     name: str
     uid: str
     id: int
     at: int | None = None
+    began: int | None = None
+    agent: str | None = None
+
+    def is_of_task(self, agent: str | None, failed_at: int) -> bool:
+        """Return whether a task of an agent that failed at an instant is one failure with the run: the run has started
+        that agent, and the task failed within it.
+        """
+        if self.agent is None or self.began is None or self.at is None:
+            return False
+        return agent == self.agent and self.began <= failed_at <= self.at
 
 
 def failing_jobs(db: Database) -> list[FailingJob]:

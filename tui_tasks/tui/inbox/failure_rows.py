@@ -237,7 +237,9 @@ class FailedTasks(RowSource[TaskLine]):
             at = self.ago(row.finished_at or row.updated_at)
             setter = row.status_by or row.who
             worker = f", {agent_text.who(row.who, 40)} had worked on it" if row.who not in ("", setter) else ""
-            lines += block(f"{agent_text.who(setter, 40)} set it failed {at}{worker}", room, "$muted")
+            job = job_queries.job_of_agent(self.context.db, row.who) if row.who else None
+            starter = f", started by job {safe_line(job, 40)}" if job else ""
+            lines += block(f"{agent_text.who(setter, 40)} set it failed {at}{worker}{starter}", room, "$muted")
             lines += block(why, room, "$state-failed") if why else []
         elif task.due is not None:
             lines += block(self._was_due(task.due), room, "$state-overdue")

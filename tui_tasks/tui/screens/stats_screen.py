@@ -19,6 +19,7 @@ from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.unjournaled.local_values import PutAway, key_of_job
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
@@ -224,13 +225,16 @@ class Stats(Overlay):
         numbers = Counter(need.kind for need in found)
         shown = {need.task for need in tasks}
         is_cut = any(need.is_rest for need in tasks)
-        failing = statistics.job_counts(self.context.db, self.context.clock.now()).failing
+        state = self.context.state
+        put_away = PutAway(state.seen.put_away_at, state.seen.hidden)
+        jobs_put_away = sum(put_away.has(key_of_job(job.uid), job.at or 0) for job in state.failing_jobs)
         return {
             "failed_elsewhere": sum(one.count for one in tasks if one.row is None or one.row.list_id != self._list_id),
             "failed_agents": numbers[AGENTS],
             "failed_checks": numbers[CHECKS],
             "tasks_put_away": 0 if is_cut else sum(uid not in shown for uid, _ in self._tally.failed_tasks),
-            "jobs_put_away": failing - numbers[JOBS],
+            "jobs_put_away": jobs_put_away,
+            "jobs_with_task": len(state.failing_jobs) - jobs_put_away - numbers[JOBS],
         }
 
     def _failures(self) -> Iterator[Failure]:

@@ -68,6 +68,7 @@ class Figures:
     """How many agents, and tasks by their checks, count as failed above the figures beside tasks and jobs."""
     tasks_put_away: int = 0
     jobs_put_away: int = 0
+    jobs_with_task: int = 0
     """How many of the failed tasks of this list, and of the failed jobs, the human has put away."""
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
@@ -138,7 +139,8 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     pace = f"{done / DAYS:.1f} a day"
     half = (width - _GAP - 2) // 2
     of_jobs = [
-        *_counted(jobs.failing - figures.jobs_put_away, "failed", "failed", ascii_only),
+        *_counted(jobs.failing - figures.jobs_put_away - figures.jobs_with_task, "failed", "failed", ascii_only),
+        *([(f", {figures.jobs_with_task:,} failed with its task", "$muted")] if figures.jobs_with_task else []),
         *([(f", {figures.jobs_put_away:,} failed put away", "$muted")] if figures.jobs_put_away else []),
         *_counted(jobs.late, "overdue", "late", ascii_only),
     ]

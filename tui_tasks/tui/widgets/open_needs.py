@@ -199,7 +199,9 @@ class Needs:
         return [task for task in state.failed_tasks if state.failed_at(task) >= state.seen.put_away_at]
 
     def _failed(self) -> Iterator[Need]:
-        """Yield the tasks and the jobs that have failed since the human said that all was seen."""
+        """Yield the tasks and the jobs that have failed since the human said that all was seen. A task is one row with
+        the run in which it failed.
+        """
         state = self._context.state
         unseen = self._failed_tasks()
         # Of very many, those that failed last are read.
@@ -208,7 +210,8 @@ class Needs:
         for task in unseen:
             yield Need(FAILED, key_of_task(task.uid), "failed", state.failed_at(task), task.uid, row=task)
         for job in state.failing_jobs:
-            if job.at is None or job.at >= state.seen.put_away_at:
+            is_in_row = any(job.is_of_task(task.agent, state.failed_at(task)) for task in unseen)
+            if not is_in_row and (job.at is None or job.at >= state.seen.put_away_at):
                 yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 
     def _late(self) -> Iterator[Need]:
