@@ -272,8 +272,8 @@ async def test_a_run_in_which_its_agents_task_failed_is_one_failure_with_the_tas
         (job,) = store.commit(CreateJob("Nightly audit", "adhoc", "", "Go", "UTC"), actor="human", now=NOW)
         (run,) = store.commit(RunJob(job.uid), actor="human", now=NOW)
         store.commit(NoteRunAgent(run.uid, "claude-1", "s-1"), actor="system", now=NOW)
-        store.commit(EditTask(plan[4], {"status": "in_progress"}), actor="claude-1", now=NOW)
-        store.commit(EditTask(plan[4], {"status": "failed"}), actor="claude-1", now=NOW + MINUTE)
+        (task,) = store.commit(AddTask("Audit", plan.list_uid), actor="human", now=NOW)
+        store.commit(EditTask(task.uid, {"status": "failed"}), actor="claude-1", now=NOW + MINUTE)
         store.commit(FinishRun(run.uid, "error", "exit 1"), actor="claude-1", now=NOW + 2 * MINUTE)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -281,7 +281,7 @@ async def test_a_run_in_which_its_agents_task_failed_is_one_failure_with_the_tas
         await until(pilot, lambda: "1, 1 failed with its task" in shown(app))
         assert "✗ 2 failed" in counts_line(app)
         needs = Needs(app.context).all()
-        assert [need.task for need in needs if need.counted_as == "failed"] == [plan[3], plan[4]]
+        assert [need.task for need in needs if need.counted_as == "failed"] == [plan[3], task.uid]
 
 
 async def test_all_charts_are_on_a_large_screen_and_the_first_are_whole_on_a_small_one(tmp_path, make_app):

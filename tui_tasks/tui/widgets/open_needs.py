@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.job_snapshots import ON_TIME, is_late
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
@@ -210,7 +211,7 @@ class Needs:
         for task in unseen:
             yield Need(FAILED, key_of_task(task.uid), "failed", state.failed_at(task), task.uid, row=task)
         for job in state.failing_jobs:
-            is_in_row = any(job.is_of_task(task.agent, state.failed_at(task)) for task in unseen)
+            is_in_row = any(job.is_of_task(_failed_by(task), state.failed_at(task)) for task in unseen)
             if not is_in_row and (job.at is None or job.at >= state.seen.put_away_at):
                 yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 
@@ -229,6 +230,11 @@ class Needs:
         for uid, due in state.due:
             if due_dates.is_overdue(due, local):
                 yield Need(LATE, f"late:{uid}", "late", due_dates.late_since(due, local), uid, row=due)
+
+
+def _failed_by(task: TaskLine) -> str | None:
+    """Return who has set a task failed, or the agent whose end has."""
+    return task.agent if task.status_by == vocab.SYSTEM else task.status_by
 
 
 _GONE: Final = TROUBLE.index("gone")
