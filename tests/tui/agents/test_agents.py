@@ -842,7 +842,7 @@ async def test_the_note_has_all_lines_below_the_agents_and_stays_where_it_is_as_
     async with opened(app, (120, 40)) as pilot:
         await settle(pilot, "A")
         at = lines(app).index(next(line for line in lines(app) if line.startswith("─ claude-1 ")))
-        assert "claude-2 " in lines(app)[at - 1], "the last agent"
+        assert "claude-2 " in lines(app)[at - 2] and not lines(app)[at - 1], "an empty line below the last agent"
         assert "Tests must pass before merge." in shown(app)
         await settle(pilot, "j")
         assert lines(app)[at].startswith("─ claude-2 ")

@@ -244,8 +244,11 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
         needs = needs_rows(app)
         assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
         assert re.match(" [?] claude-2 (waits )?#7", agents_line(app))
-        assert needs[0].startswith("• ? #4")
-        assert any(line.startswith("• ✗ #3") for line in needs), "in a row of its own"
+        if size[1] > 16:
+            assert needs[0].startswith("• ? #4")
+            assert any(line.startswith("• ✗ #3") for line in needs), "in a row of its own"
+        else:
+            assert needs[0].startswith("• ? #7") and needs[1:] == ["• + 1 question #4, 1 failed #3"]
         assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
 
 
@@ -909,7 +912,7 @@ async def test_a_message_goes_with_the_pane_that_it_was_about(app, plan):
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (120, "next, after #5: #6 Write integration tests  ◷ Server status in 14m"),
+        (120, "auth.db  live  next, after #5: #6 Write integration tests  ◷ S1 in 14m"),
         (100, "next, after #5: #6 Write integration tests  ◷ S1 in 14m"),
         (80, "next, after #5: #6 Write…  ◷ S1 in 14m"),
         (70, "next #6 after #5  ◷ S1 in 14m"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,9 @@ from tui_tasks.tui.widgets.open_needs import (
     ASKS,
     CHECKS,
     HELD,
+    JOBS,
+    LATE,
+    LATE_JOBS,
     REVIEW,
     Need,
     Needs,
@@ -39,12 +43,11 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.widgets.needs_entries import Entry
 
-# The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot. A
-# lower screen than `_TALL` has so few rows that several things share one.
+# The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 8
 _AROUND: Final = 6
-_TALL: Final = 30
-_FEW: Final = 3
+# The most things without a row that are named in the last one.
+_NAMED: Final = 4
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
 ROWS_AND_DETAIL: Final = 14
@@ -56,11 +59,6 @@ _AROUND_NUMBER: Final = 6
 _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
 _AGE: Final = 5
-# In cells: the least of each of several in a row, its mark with the blanks around it and at its end, and the most that
-# are read of their words.
-_AROUND_MARK: Final = 5
-_LEAST_OF_ONE: Final = 40
-_MOST_BESIDE: Final = 300
 
 
 class _Columns(msgspec.Struct, frozen=True):
@@ -81,18 +79,17 @@ class _Columns(msgspec.Struct, frozen=True):
 
 
 def rows_for_needs(size: Size, below: int) -> int:
-    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 3 of
+    """Return how many rows there are for what needs the human on a screen of a size that keeps so many rows below: 4 of
     24, 6 of 40.
     """
     if is_compact(size):
         return 0
-    most = 1 - -size.height // _SHARE if size.height >= _TALL else _FEW
-    return max(0, min(most, size.height - _AROUND - below))
+    return max(0, min(1 - -size.height // _SHARE, size.height - _AROUND - below))
 
 
 class NeedsText(TextDrawing):
-    """Draws a row for each thing that needs the human, as far as the rows suffice; the last tells how many others there
-    are. In few rows questions stand side by side.
+    """Draws a row for each thing that needs the human, as far as the rows suffice; the last names the others in short,
+    or tells how many there are.
 
     `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air;
     where there are none, only if `has_title`: else the rule below is empty.
@@ -113,8 +110,8 @@ class NeedsText(TextDrawing):
         self._rows = rows
         self._kinds = kinds
         self._needs = Needs(context, self.lasts)
-        self.acts: list[list[Act]] = []
-        """For each line, what a click does on each of the things in it, which are equally wide."""
+        self.acts: list[Act] = []
+        """What a click does on each line."""
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
@@ -136,21 +133,15 @@ class NeedsText(TextDrawing):
         words = needs_entries.NeedsEntries(self.context, self.lasts)
         if len(needs) <= rows:
             return self._listed([words.entry(need) for need in needs], rows, width)
-        if rows <= _FEW:
-            beside = max(2, width // _LEAST_OF_ONE)
-            wanted = (self._chosen(needs, number) for number in range(rows * beside, 0, -1))
-            packed = next(packed for chosen in wanted if len(packed := _packed(chosen, rows, beside)) <= rows)
-        else:
-            packed = [[need] for need in self._chosen(needs, rows - 1)]
-        keys = {need.key for row in packed for need in row}
+        chosen = self._chosen(needs, max(1, rows - 1))
+        lines = self._listed([words.entry(need) for need in chosen], max(1, rows - 1), width)
+        if rows == 1:
+            return lines
+        keys = {need.key for need in chosen}
         rest = [need for need in needs if need.key not in keys]
-        if rows <= _FEW:
-            return self._side_by_side([[words.entry(need) for need in row] for row in packed], rest, width)
-        shown = [words.entry(need) for (need,) in packed]
-        more = f"+ {_counts(rest, needs)}"
-        lines = self._listed(shown, rows - 1, width)
-        self.acts.append([self._act(rest[0])])
-        return [*lines, [(f"{self._flag(rest)} ", NEW), (safe_line(more, max(1, width - 3)), "$muted")]]
+        self.acts.append(self._act(rest[0]))
+        named = [words.entry(need) for need in rest] if len(rest) <= _NAMED else []
+        return [*lines, [(f"{self._flag(rest)} ", NEW), ("+ ", "$muted"), *_in_short(named, rest, needs, width - 5)]]
 
     def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
         new = [need for need in needs if is_new(self.context.state, need)]
@@ -167,55 +158,13 @@ class NeedsText(TextDrawing):
         for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
             lines = self._row(entry, text, aside, most, columns.beside(entry.number))
             drawn += lines
-            self.acts += [[self._act(entry.need)]] * len(lines)
+            self.acts += [self._act(entry.need)] * len(lines)
         return drawn
 
     @staticmethod
     def _columns(number: int, width: int) -> _Columns:
         room = max(8, width - number - _AROUND_NUMBER - _AGE)
         return _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
-
-    def _side_by_side(self, shown: Sequence[Sequence[Entry]], rest: Sequence[Need], width: int) -> list[Drawn]:
-        """Return the rows: of one thing as in `_listed`, of several in columns with mark, number or agent, words. Those
-        of `rest` are counted behind the last words.
-        """
-        ascii_only = self.context.ascii_only
-        heads = [[entry.number or entry.aside for entry in row] for row in shown]
-        columns = [
-            max((2, *(cell_len(row[at]) for row in heads if at < len(row) and len(row[at]) <= _AROUND_NUMBER)))
-            for at in range(max(map(len, shown)))
-        ]
-        every = [entry.need for row in shown for entry in row]
-        more = f"  +{_number(rest, [*every, *rest])}" if rest else ""
-        rows: list[Drawn] = []
-        for row in shown:
-            parts: list[Part] = []
-            self.acts.append([self._act(entry.need) for entry in row])
-            if len(row) == 1:
-                after = f"{more} " if more and row is shown[-1] else ""
-                beside = self._columns(columns[0], width - cell_len(after)).beside(row[0].number)
-                rows += self._row(row[0], *self._fitted(row[0], beside), 1, beside, after)
-                continue
-            for at, entry in enumerate(row):
-                after = more if entry is shown[-1][-1] else ""
-                cells = width // len(row)
-                head = safe_ends(entry.number or entry.aside, cells // 2, ascii_only=ascii_only)
-                column = max(columns[at], cell_len(head)) + 2 if head else 0
-                room = cells - _AROUND_MARK - column - cell_len(after)
-                ways = [safe_line(way, _MOST_BESIDE, ascii_only=ascii_only) for way in entry.ways]
-                text = next((way for way in ways if cell_len(way) <= room), ways[-1])
-                cut = safe_question if entry.is_question else safe_line
-                shown_as = cut(text, max(1, room), ascii_only=ascii_only)
-                parts += [
-                    (f"{self._flag([entry.need])} ", NEW),
-                    (f"{entry.mark} ", entry.color),
-                    (f"{head}{' ' * (column - cell_len(head))}", "$muted"),
-                    *next(_toned(entry, text, [shown_as])),
-                    (" " * (room - cell_len(shown_as)), ""),
-                    (f"{after} ", "$muted"),
-                ]
-            rows.append(parts)
-        return rows
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
@@ -261,12 +210,8 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _row(
-        self, entry: Entry, text: Sequence[str], aside: str, most: int, columns: _Columns, after: str = ""
-    ) -> list[Drawn]:
-        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most.
-        `after` stands behind the words.
-        """
+    def _row(self, entry: Entry, text: Sequence[str], aside: str, most: int, columns: _Columns) -> list[Drawn]:
+        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         since, room = "", columns.room_beside(aside)
         if (at := entry.need.at) is not None:
@@ -283,7 +228,7 @@ class NeedsText(TextDrawing):
             (f"{entry.mark} ", entry.color),
             (f"{entry.number:<{columns.number}}  ", "$muted"),
             *first,
-            (f"{' ' * (room - cell_len(shown[0]))}{after}{beside}{since:>{_AGE - 1}} ", "$muted"),
+            (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{_AGE - 1}} ", "$muted"),
         ]
         indent = " " * (columns.number + _AROUND_NUMBER)
         return [head, *([(indent, ""), *line] for line in below)]
@@ -298,35 +243,29 @@ def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]
         named -= len(line) + 1
 
 
-def _packed(needs: Sequence[Need], rows: int, beside: int) -> list[list[Need]]:
-    """Return rows of things: up to so many questions beside one another, and each other thing alone, as its reason is
-    to be read whole; where there is one row, all share it.
+def _in_short(named: Sequence[Entry], rest: Sequence[Need], needs: Sequence[Need], room: int) -> list[Part]:
+    """Return each of the rest with its mark, number and shortest text where they fit: `✗ S4 smtp: 535   ! S3 late`;
+    else how many there are of each word, as all `needs` are counted: `1 failed S4, 95+ late`, with their numbers if
+    they have them.
     """
-    packed: list[list[Need]] = []
-    for need in needs:
-        shares = bool(packed) and (rows == 1 or need.kind == packed[-1][-1].kind == ASKS)
-        if shares and len(packed[-1]) < beside:
-            packed[-1].append(need)
-        else:
-            packed.append([need])
-    return packed
-
-
-def _counts(rest: Sequence[Need], needs: Sequence[Need]) -> str:
-    """Return how many things of each word these are, as all `needs` are counted: `2 failed, 95+ late`."""
+    parts: list[Part] = []
+    for entry in named:
+        head = f" {safe_ends(entry.number or entry.aside, WHO)}  "
+        words = safe_line(entry.ways[-1], room)
+        parts += [("   " * bool(parts), ""), (entry.mark, entry.color), (f"{head}{words}", "$muted")]
+    if parts and sum(cell_len(text) for text, _ in parts) <= room:
+        return parts
     late = f"{'+' * late_number(needs).endswith('+')} late"
-    return ", ".join(counted(number, word).replace(" late", late) for word, number in tally(rest).items())
-
-
-def _number(rest: Sequence[Need], needs: Sequence[Need]) -> str:
-    """Return how many things these stand for, as all `needs` are counted: `3`, or `95+` where not all are read."""
-    counts = tally(rest)
-    return f"{sum(counts.values()):,}{'+' * ('late' in counts and late_number(needs).endswith('+'))}"
+    counts = {word: counted(number, word).replace(" late", late) for word, number in tally(rest).items()}
+    numbers = {word: [one.number for one in named if one.need.counted_as == word] for word in counts}
+    texts = [" ".join((text, *numbers[word])) if all(numbers[word]) else text for word, text in counts.items()]
+    return [(safe_line(", ".join(texts), max(1, room)), "$muted")]
 
 
 def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest: str) -> list[Need]:
     """Return so many in their order: the questions that block an agent, up to half of them, the `newest`, the first of
-    each kind, the first of each agent, then the most urgent.
+    each kind, the first of each agent, then the most urgent. Of the first, jobs come after others, and those of a kind
+    of which there are two after other kinds.
     """
     kinds: dict[int, int] = {}
     agents: dict[tuple[int, str], int] = {}
@@ -335,14 +274,17 @@ def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest
         agents.setdefault((need.kind, need.agent), at)
     is_first = [agents[need.kind, need.agent] == at for at, need in enumerate(needs)]
     blocking = [at for at, need in enumerate(needs) if need.kind == ASKS and need.agent in waiting and is_first[at]][
-        : (number + 1) // 2
+        : number // 2
     ]
+    first = Counter(need.kind for at, need in enumerate(needs) if at in blocking or need.key == newest)
     order = sorted(
         range(len(needs)),
         key=lambda at: (
             at not in blocking,
             needs[at].key != newest,
             kinds[needs[at].kind] != at,
+            needs[at].kind in (JOBS, LATE_JOBS, LATE),
+            first[needs[at].kind] > 1,
             not is_first[at],
         ),
     )
@@ -388,6 +330,5 @@ class NeedsLines(HeldLines):
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""
-        acts = self._needs.acts[event.y] if event.y < len(self._needs.acts) else []
-        if acts:
-            acts[min(event.x * len(acts) // max(1, self.size.width), len(acts) - 1)]()
+        if event.y < len(self._needs.acts):
+            self._needs.acts[event.y]()

@@ -92,15 +92,19 @@ class TopLine(FrameLine):
 
     def _ways(self, room: int, *, is_wide: bool) -> Iterator[list[Part]]:
         """Yield the whole right side, the longest first: the job's name gives way to its number, the end of the task's
-        name, the job, and last the task's name; the file is the first to give way, on a wide screen after that end.
+        name, the job, and last the task's name; the file is the first to give way, on a wide screen only to what makes
+        the task's name whole.
         """
         place, (named, numbered) = self._place(has_file=False), self._next_job()
         long, short = self._next_task(room)
         with_file = self._place(has_file=True)
         yield [*with_file, *long[0], *named]
         if is_wide:
-            yield from ([*with_file, *task, *numbered] for task in long)
+            yield [*with_file, *long[0], *numbered]
         yield [*place, *long[0], *named]
+        if is_wide:
+            yield [*place, *long[0], *numbered]
+            yield from ([*with_file, *task, *numbered] for task in long)
         yield from ([*place, *task, *numbered] for task in (*long, *short[:-1]))
         yield from ([*place, *task] for task in (*long, *short))
         yield [*place, *numbered]
