@@ -88,12 +88,19 @@ def pause(app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_first(plan, place, make_app, size):
+async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_first_and_the_commits(
+    plan, place, make_app, size
+):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await review(app, pilot, plan)
         assert "src/keys.py" in shown(app) and "+3 -1" in shown(app)
+        if size == (120, 40):
+            left = "\n".join(line.split("│")[0] for line in lines(app))
+            for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", " has no check"):
+                assert words in left
+            assert left.count("ahead of main") == 1, "in the line above"
         if size == (40, 12):
             assert "store.put" not in shown(app)
             await settle(pilot, "enter")
@@ -153,23 +160,17 @@ async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_t
         await settle(pilot, "y")
         stays = "The work of robot-1 stays: `tui-tasks work discard 9` ends it."
         await until(pilot, lambda: said(app) == f"Deleted “Old cookie banner”. {stays} u brings it back.")
-
-
-async def test_a_review_that_opens_as_its_task_is_deleted_says_so(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "u")
+        await until(pilot, lambda: "⇡ 1 to review" in counts_line(app))
         with Store(plan.path) as store:
             store.commit(DeleteTask(plan[9]), actor="human", now=NOW)
         assert work_actions.review(app.context, plan[9])
-        assert said(app) == "#9 was deleted. u brings it back."
+        assert said(app) == "#9 was deleted. u brings it back.", "of one that is deleted as its review opens"
 
 
-@pytest.mark.parametrize("size", SIZES[:2])
-async def test_only_the_side_with_the_keys_has_a_cursor(plan, place, make_app, size):
+async def test_only_the_side_with_the_keys_has_a_cursor(plan, place, make_app):
     begin(plan, 9, place, branch=BRANCH)
-    async with make_app(plan.path).run_test(size=size) as pilot:
+    async with make_app(plan.path).run_test(size=(120, 40)) as pilot:
         await review(pilot.app, pilot, plan)
         screen = pilot.app.screen
         await until(pilot, lambda: "store.put(fresh)" in shown(pilot.app))
@@ -178,11 +179,15 @@ async def test_only_the_side_with_the_keys_has_a_cursor(plan, place, make_app, s
             strip = row_list.render_line(row_list._cursor.line)
             return ">" in strip.text[:3], str(next(iter(strip)).style.bgcolor)
 
-        (has_sign, ground), (other_has_sign, faint) = look(screen.files), look(screen.diff)
-        assert has_sign and not other_has_sign and ground != faint
-        await settle(pilot, "enter")
-        await until(pilot, lambda: look(screen.diff)[0])
-        assert look(screen.files) == (False, faint) and look(screen.diff) == (True, ground)
+        for size in SIZES[:2]:
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            (has_sign, ground), (other_has_sign, faint) = look(screen.files), look(screen.diff)
+            assert has_sign and not other_has_sign and ground != faint, size
+            await settle(pilot, "enter")
+            await until(pilot, lambda: look(screen.diff)[0])
+            assert look(screen.files) == (False, faint) and look(screen.diff) == (True, ground), size
+            await settle(pilot, "escape")
 
 
 async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back(plan, place, make_app):
@@ -258,7 +263,9 @@ async def test_files_that_are_not_committed_are_marked_and_named_first(plan, pla
         await until(pilot, lambda: shown(app).count("Not committed:") == 1)
 
 
-async def test_at_80_columns_the_foot_of_a_review_has_every_key_that_does_something_to_the_work(plan, place, make_app):
+async def test_at_80_columns_the_foot_has_every_key_of_the_work_and_files_take_only_the_lines_that_they_need(
+    plan, place, make_app
+):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -268,17 +275,8 @@ async def test_at_80_columns_the_foot_of_a_review_has_every_key_that_does_someth
             assert key in foot
         assert attaching.why_not(app.context, app.screen.work.agent) is not None and "Terminal" not in foot
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
-
-
-async def test_a_comment_that_esc_leaves_behind_stands_there_again(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "c", *"all of it", "escape")
-        assert "Kept what you typed" in said(app)
-        await settle(pilot, "c", "right", "!", "enter")
-        assert app.screen.comments[0].text == "all of it!"
+        assert app.screen.files.size.height == 3
+        assert app.screen.diff.size.height == 13, "what needs the human takes a line above a diff"
 
 
 async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):
@@ -310,11 +308,10 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         assert whole == '"src/keys.py\nall\n\nsrc/keys.py:6\n>     fresh = key.new()\nwhy"'
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_files(plan, place, make_app, size):
+async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_files(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(40, 12)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "g", "c", *"whole", "enter", "j", "c", *"file", "enter", "k")
         assert "  1 comment " in shown(app)
@@ -322,17 +319,6 @@ async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_fil
         await until(pilot, lambda: "Sent 2 comments" in said(app))
         (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
         assert "Review of your work:\n\nwhole\n\nsrc/keys.py\nfile\n\n" in sent.message.text
-
-
-async def test_a_comment_on_the_work_as_a_whole_is_changed_and_deleted(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "g", "c", *"ab", "enter", "tab", "g", "c", "c", "enter")
-        assert 'c: "abc"' in shown(app)
-        await settle(pilot, "c", "ctrl+u", "enter")
-        assert 'c: "' not in shown(app) and app.screen.comments == []
 
 
 async def test_a_review_is_seen_and_the_task_names_the_comments_that_are_not_sent(plan, place, make_app):
@@ -349,15 +335,22 @@ async def test_a_review_is_seen_and_the_task_names_the_comments_that_are_not_sen
         await until(pilot, lambda: "1 comment of yours not sent yet" in shown(app))
 
 
-async def test_a_comment_is_changed_and_deleted_under_the_cursor(plan, place, make_app):
+async def test_a_comment_is_kept_by_esc_and_changed_and_deleted_under_the_cursor(plan, place, make_app):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        await settle(pilot, "tab", "j", "j", "c", *"ab", "enter", "j", "c", "c", "enter")
-        assert 'c: "abc"' in shown(app)
-        await settle(pilot, "c", "ctrl+u", "enter")
-        assert 'c: "' not in shown(app) and app.screen.comments == []
+        on_a_line = (("tab", "j", "j"), ("j",))
+        on_the_whole = (("tab", "g"), ("tab", "g"))
+        for to_it, back in (on_a_line, on_the_whole):
+            await settle(pilot, *to_it, "c", *"ab", "enter", *back, "c", "c", "enter")
+            assert 'c: "abc"' in shown(app), to_it
+            await settle(pilot, "c", "ctrl+u", "enter")
+            assert 'c: "' not in shown(app) and app.screen.comments == [], to_it
+        await settle(pilot, "escape", "c", *"all of it", "escape")
+        assert "Kept what you typed" in said(app)
+        await settle(pilot, "c", "right", "!", "enter")
+        assert app.screen.comments[0].text == "all of it!"
 
 
 async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, make_app):
@@ -374,12 +367,14 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
         await settle(pilot, "space", "shift+tab", "left", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))
+        await settle(pilot, "d")
+        assert said(app) == "The form is closed: y opens it again. What you typed was dropped."
     assert state_of(plan, work) == "merged"
     assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner"
     assert "store.put" in (place.root / "src" / "keys.py").read_text()
 
 
-async def test_esc_leaves_the_form_of_an_accept_with_nothing_changed_and_keeps_its_message(plan, place, make_app):
+async def test_the_message_of_a_merge_takes_several_lines_and_esc_keeps_them_and_merges_nothing(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -391,16 +386,9 @@ async def test_esc_leaves_the_form_of_an_accept_with_nothing_changed_and_keeps_i
         assert journal.newest(app.link.db) == seq
         await settle(pilot, "y")
         assert app.screen.query_one("#answer").value == "Old cookie banner!\nwhy"
-
-
-async def test_the_message_of_a_merge_takes_several_lines(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "y", "e", "ctrl+j", "alt+enter", *"Since", "shift+enter", *"then", "enter", "enter")
+        await settle(pilot, "e", "ctrl+j", "alt+enter", *"Since", "shift+enter", *"then", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
-    assert git(place.root, "log", "--format=%B", "-1").strip() == "Old cookie banner\n\nSince\nthen"
+    assert git(place.root, "log", "--format=%B", "-1").strip() == "Old cookie banner!\nwhy\n\nSince\nthen"
 
 
 async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, make_app, monkeypatch):
@@ -416,26 +404,6 @@ async def test_the_message_of_a_merge_that_is_refused_comes_back(plan, place, ma
         await until(pilot, lambda: "the checkout has changes" in said(app))
         await settle(pilot, "y")
         assert app.screen.query_one("#answer").value == "Old cookie banner!"
-
-
-async def test_keys_that_do_nothing_in_a_review_name_those_that_are_wanted(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        for key, wanted in (("m", "s Send"), ("d", "x Discard"), ("space", "Enter Diff")):
-            await settle(pilot, key)
-            assert f" does nothing here.  {wanted}  ? Help" in said(app)
-
-
-async def test_the_help_of_a_review_says_that_a_accepts_there(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "?", *"work_accept")
-        assert "y a" in next(line for line in lines(app) if "Accept the work" in line)
-        assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key != ": inbox"]
 
 
 async def test_letters_in_the_form_of_a_merge_are_no_message_before_e(plan, place, make_app):
@@ -459,7 +427,9 @@ async def test_letters_in_the_form_of_a_merge_are_no_message_before_e(plan, plac
         assert said(app) == "The message is your draft from before: e edits it."
 
 
-async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(plan, place, make_app):
+async def test_files_not_opened_are_merged_at_a_second_enter_alone_and_undo_takes_back_a_merge_and_a_discard(
+    plan, place, make_app
+):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -475,19 +445,15 @@ async def test_files_that_were_not_opened_are_merged_at_a_second_enter_alone(pla
         pause(app)
         await settle(pilot, "u", "y")
         await until(pilot, lambda: "Taken out of main again" in said(app))
+        assert state_of(plan, work) == "ready"
+        assert git(place.root, "log", "--format=%s", "-1") == "First"
         await review(app, pilot, plan)
-        assert app.screen.unopened == []
-
-
-async def test_a_key_that_is_typed_on_after_a_merge_does_nothing(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "y", "enter", "enter")
-        await until(pilot, lambda: "Merged into main" in said(app))
-        await settle(pilot, "d")
-        assert said(app) == "The form is closed: y opens it again. What you typed was dropped."
+        assert app.screen.unopened == [] and "store.put" in shown(app)
+        await settle(pilot, "x", "y")
+        await until(pilot, lambda: "Discarded" in said(app))
+        await settle(pilot, "u")
+        await until(pilot, lambda: "Brought back" in said(app))
+        assert state_of(plan, work) == "ready"
 
 
 async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, make_app):
@@ -502,11 +468,20 @@ async def test_an_agent_that_has_ended_cannot_be_said_to_continue(plan, place, m
         assert "the agent continues" not in shown(app)
 
 
-async def test_a_accepts_too_and_the_foot_shows_y_alone(plan, place, make_app):
+async def test_a_accepts_too_as_the_help_says_and_keys_that_do_nothing_name_those_that_are_wanted(
+    plan, place, make_app
+):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
+        for key, wanted in (("m", "s Send"), ("d", "x Discard"), ("space", "Enter Diff")):
+            await settle(pilot, key)
+            assert f" does nothing here.  {wanted}  ? Help" in said(app)
+        await settle(pilot, "?", *"work_accept")
+        assert "y a" in next(line for line in lines(app) if "Accept the work" in line)
+        assert not [entry for entry in app.screen._entries if entry.beside == "asks" and entry.key != ": inbox"]
+        await settle(pilot, "escape")
         assert " y Accept" in lines(app)[-1] and " a " not in lines(app)[-1]
         await settle(pilot, "a")
         assert "Accept the work on #9: merge it into main" in shown(app)
@@ -523,7 +498,9 @@ async def test_a_key_of_ones_own_for_accept_leaves_a_to_the_inbox(plan, place, m
         assert isinstance(app.screen, Inbox)
 
 
-async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, place, make_app, monkeypatch):
+async def test_y_refuses_what_came_up_just_now_what_has_moved_since_and_what_was_read_only_below_the_form(
+    plan, place, make_app, monkeypatch
+):
     work = begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -537,6 +514,14 @@ async def test_y_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
         await settle(pilot, "enter", "enter")
         await until(pilot, lambda: "look again" in said(app))
         await until(pilot, lambda: "1 not committed" in shown(app))
+        screen, before = app.screen, app.screen.version
+        await settle(pilot, "y")
+        commit(place.tree, "Moved")
+        screen.read_again()
+        await until(pilot, lambda: screen.version != before)
+        assert "look again" not in said(app)
+        await settle(pilot, "e", "!", "enter", "enter")
+        await until(pilot, lambda: "look again" in said(app))
     assert state_of(plan, work) == "ready"
     assert git(place.root, "log", "--format=%s", "-1") == "First"
 
@@ -574,22 +559,6 @@ async def test_work_whose_changes_main_has_says_so_and_y_sets_its_task_done(plan
         await settle(pilot, "y")
         await until(pilot, lambda: "main keeps its commits" in said(app))
     assert state_of(plan, work) == "ready" and place.tree.is_dir()
-
-
-async def test_y_merges_nothing_that_was_read_only_while_the_form_was_open(plan, place, make_app):
-    work = begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        screen, before = app.screen, app.screen.version
-        await settle(pilot, "y")
-        commit(place.tree, "Moved", src__keys_py="moved\n")
-        screen.read_again()
-        await until(pilot, lambda: screen.version != before)
-        await settle(pilot, "enter", "enter")
-        await until(pilot, lambda: "look again" in said(app))
-    assert state_of(plan, work) == "ready"
-    assert git(place.root, "log", "--format=%s", "-1") == "First"
 
 
 @pytest.mark.parametrize("size", [(120, 40), (40, 12)])
@@ -801,24 +770,6 @@ async def test_5000_files_and_a_diff_of_a_megabyte_are_listed_and_read_a_part_at
         assert app.screen.change.path == "tests/test_keys.py"
 
 
-async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(plan, place, make_app):
-    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await merge(app, pilot, plan)
-        await settle(pilot, "u", "y")
-        await until(pilot, lambda: "Taken out of main again" in said(app))
-        assert state_of(plan, work) == "ready"
-        assert git(place.root, "log", "--format=%s", "-1") == "First"
-        await review(app, pilot, plan)
-        assert "store.put" in shown(app)
-        await settle(pilot, "x", "y")
-        await until(pilot, lambda: "Discarded" in said(app))
-        await settle(pilot, "u")
-        await until(pilot, lambda: "Brought back" in said(app))
-        assert state_of(plan, work) == "ready"
-
-
 @pytest.mark.usefixtures("holding_threads")
 @pytest.mark.parametrize("then", [(), ("j",)], ids=["no other key", "another key"])
 async def test_the_key_that_accepts_a_work_is_kept_while_that_is_read_unless_another_is_pressed(
@@ -842,21 +793,21 @@ async def test_the_key_that_accepts_a_work_is_kept_while_that_is_read_unless_ano
         assert state_of(plan, work) == "ready"
 
 
-@pytest.mark.parametrize("how", ["of some hours", "made elsewhere", "made just now"])
-async def test_undo_asks_before_it_takes_a_merge_back(plan, place, make_app, how):
+@pytest.mark.parametrize("is_old", [True, False])
+async def test_undo_asks_before_it_takes_a_merge_back_on_the_agents_screen_too(plan, place, make_app, is_old):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
-    is_old = how == "of some hours"
     with Store(plan.path) as store:
         acceptance = Acceptance(store, lambda: NOW - 3 * HOUR * is_old)
         acceptance.accept(work, acceptance.review(work))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, *("A" if how == "made elsewhere" else ""), "u")
-        ago = "3h ago" if is_old else "now"
-        assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
-        assert "main loses the merge; the work waits for review." in " ".join(shown(app).split())
-        await settle(pilot, "escape")
-        assert state_of(plan, work) == "merged"
+        for first in ("", "A"):
+            await settle(pilot, *first, "u")
+            ago = "3h ago" if is_old else "now"
+            assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
+            assert "main loses the merge; the work waits for review." in " ".join(shown(app).split())
+            await settle(pilot, "escape")
+            assert state_of(plan, work) == "merged"
         await settle(pilot, "u", "y")
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
@@ -973,20 +924,22 @@ async def test_undo_takes_back_what_was_done_after_a_merge_first(plan, place, ma
     assert state_of(plan, work) == "ready"
 
 
-@pytest.mark.parametrize(("state", "typed"), [("idle", [comments.PROMPT]), ("waiting", [])])
-async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other(
-    plan, place, make_app, monkeypatch, state, typed
-):
+async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other(plan, place, make_app, monkeypatch):
     work = begin(plan, 9, place, branch=BRANCH, has_terminal=True)
     lines = []
     monkeypatch.setattr(Terminals, "type_line", lambda terminals, name, text: lines.append((name, text)))
-    monkeypatch.setattr(session_queries, "seen", lambda db, agent: SimpleNamespace(state=state))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "s", *"more", "enter")
-        await until(pilot, lambda: "who continues" in said(app))
-    assert lines == [(work.terminal, text) for text in typed]
+        for state, typed in (("waiting", []), ("idle", [comments.PROMPT])):
+            with monkeypatch.context() as patch:
+                patch.setattr(session_queries, "seen", lambda *_, state=state: SimpleNamespace(state=state))
+                await review(app, pilot, plan)
+                await settle(pilot, "s", *"more", "enter")
+                await until(pilot, lambda: "who continues" in said(app))
+            assert lines == [(work.terminal, text) for text in typed], state
+            with Store(plan.path) as store:
+                store.commit(WorkReady(work.uid), actor="system", now=NOW)
+            await until(pilot, lambda: "⇡ 1 to review" in counts_line(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -1054,26 +1007,6 @@ async def test_the_first_r_says_how_the_checks_ended_and_whether_files_changed_m
             outcome = "failed" if output else "passed"
             checks.end(run, outcome, output=output, tree=git_trees.tree_of(place.tree))
             await until(pilot, lambda: says in said(app))
-
-
-async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await review(app, pilot, plan)
-        assert app.screen.files.size.height == 3
-        assert app.screen.diff.size.height == 13, "what needs the human takes a line above a diff"
-
-
-async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, place, make_app):
-    begin(plan, 9, place, branch=BRANCH)
-    app = make_app(plan.path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await review(app, pilot, plan)
-        left = "\n".join(line.split("│")[0] for line in lines(app))
-        for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", " has no check"):
-            assert words in left
-        assert left.count("ahead of main") == 1, "in the line above"
 
 
 async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, make_app):
