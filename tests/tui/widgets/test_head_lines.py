@@ -30,7 +30,7 @@ from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations import TakeBack
+from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RequestChecks, RunJob
 from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
@@ -46,7 +46,9 @@ from tui_tasks.core.operations.tasks import (
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import last_words, session_queries
+from tui_tasks.core.read.overview import changes_since
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.settings.config import SessionSettings
@@ -55,6 +57,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
+from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.seen import Seen
 from tui_tasks.tui.widgets import changes_text
 from tui_tasks.tui.widgets.agent_entries import AgentEntries
@@ -112,6 +115,38 @@ async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_hum
         by_agent(plan, "claude-2", EditTask(plan[3], {"name": "Fix the flaky test"}), now=NOW + SECOND)
         await until(pilot, lambda: "Fix the flaky test" in shown(app))
         assert "#3  Fix" not in above(app) and "✗ failures put away" in above(app)
+
+
+def test_when_and_why_tasks_failed_is_read_again_only_of_one_that_was_changed_as_a_journal_may_be_long(
+    plan, monkeypatch
+) -> None:
+    reads: list[str] = []
+    for name in ("failed_at", "end_reason"):
+        real = getattr(task_records, name)
+        monkeypatch.setattr(task_records, name, lambda db, task, real=real: reads.append(task.uid) or real(db, task))
+    by_agent(plan, "claude-2", EditTask(plan[5], {"status": "failed"}), now=NOW)
+    with Store(plan.path) as store:
+        state = AppState(store.db, NOW)
+
+        def facts() -> dict[str, tuple[int, str]]:
+            return {task.uid: (state.failed_at(task), state.why_failed(task)) for task in state.failed_tasks}
+
+        def read_by(operation: Operation, now: int) -> dict[str, tuple[int, str]]:
+            reads.clear()
+            since = journal.newest(store.db)
+            by_agent(plan, "claude-2", operation, now=now)
+            changes = changes_since(store.db, since)
+            assert changes is not None
+            state.apply(changes, now)
+            return facts()
+
+        before = facts()
+        assert before[plan[5]][0] == NOW and sorted(reads) == sorted([plan[3], plan[5]] * 2)
+        said = before | {plan[5]: (NOW, "no network")}
+        assert (read_by(LogTask(plan[5], "no network"), NOW + SECOND), reads) == (said, [plan[5]] * 2)
+        assert read_by(EditTask(plan[5], {"status": "pending"}), NOW + SECOND) == {plan[3]: before[plan[3]]}
+        again = read_by(EditTask(plan[5], {"status": "failed"}), NOW + 2 * SECOND)
+        assert (again[plan[3]], again[plan[5]][0], reads) == (before[plan[3]], NOW + 2 * SECOND, [plan[5]] * 2)
 
 
 async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together(app, plan):

@@ -130,8 +130,9 @@ class AppState:
         self.running_jobs: list[RunningJob] = []
         self.failed_tasks: list[TaskLine] = []
         self.failed_last: list[tuple[TaskLine, str]] = []
-        self._why_failed: dict[str, str] = {}
-        self._failed_at: dict[str, int] = {}
+        # Of the failed tasks, by their uids and versions.
+        self._why_failed: dict[tuple[str, int], str] = {}
+        self._failed_at: dict[tuple[str, int], int] = {}
         self.failing_jobs: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.cursor_deleted: str | None = None
@@ -448,21 +449,24 @@ class AppState:
     def _read_failed_last(self) -> None:
         lists = [home.id for home in self.active_lists if home.failed]
         self.failed_tasks = tasks = overview.failed_last(self._db, lists, MAX_FAILED)
-        self._why_failed = {}
-        self._failed_at = {}
+        shown = {(task.uid, task.version) for task in tasks}
+        self._why_failed = {version: why for version, why in self._why_failed.items() if version in shown}
+        self._failed_at = {version: at for version, at in self._failed_at.items() if version in shown}
         self.failed_last = [(task, self.why_failed(task)) for task in tasks[:_MAX_REASONS]]
 
     def why_failed(self, task: TaskLine) -> str:
-        """Return why one of `failed_tasks` failed; it is read once."""
-        if task.uid not in self._why_failed:
-            self._why_failed[task.uid] = task_records.end_reason(self._db, task)
-        return self._why_failed[task.uid]
+        """Return why one of `failed_tasks` failed; it is read once of a version, as the task's journal may be long."""
+        version = task.uid, task.version
+        if version not in self._why_failed:
+            self._why_failed[version] = task_records.end_reason(self._db, task)
+        return self._why_failed[version]
 
     def failed_at(self, task: TaskLine) -> int:
-        """Return when one of `failed_tasks` failed, as `task_records.failed_at` does; it is read once."""
-        if task.uid not in self._failed_at:
-            self._failed_at[task.uid] = task_records.failed_at(self._db, task)
-        return self._failed_at[task.uid]
+        """Return when one of `failed_tasks` failed, as `task_records.failed_at` does; it is read as seldom."""
+        version = task.uid, task.version
+        if version not in self._failed_at:
+            self._failed_at[version] = task_records.failed_at(self._db, task)
+        return self._failed_at[version]
 
     def _follow_failures(self, entries: Iterable[Change]) -> None:
         """Read again which tasks failed last, after entries about failed tasks or about those."""
