@@ -102,6 +102,15 @@ def test_one_that_was_killed_before_its_lease_ends_has_left_a_task_in_progress(s
     assert scene.state() == "left"
 
 
+def test_one_that_was_killed_is_gone_also_when_several_processes_find_so(scene):
+    uid = scene.claim()
+    scene.kill()
+    killed = scene.clock()
+    scene.later(1)
+    scene.kill()
+    assert (scene.state(), scene.left()) == ("left", {uid: LeftTask("alpha", killed)})
+
+
 def test_one_that_was_killed_has_still_left_its_task_when_the_lease_has_ended(scene):
     uid = scene.claim()
     scene.kill()

@@ -46,6 +46,7 @@ _PUT = Statement(
 _DROP = Statement(lambda: C.delete().where(_IS))
 # Of an agent's closed connections only the last is kept.
 _DROP_CLOSED = Statement(lambda: C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
+_IS_OPEN = Statement(lambda: C.select(C.pid).where(_IS & C.closed_at.is_null()))
 _SET_STOPPED = Statement(lambda: C.update({C.stopped_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _CLOSE = Statement(lambda: C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _ASKERS = Statement(
@@ -161,7 +162,11 @@ def begin(db: Database, agent: str, process: Process, now: int, project: str | N
 
 
 def end(db: Database, agent: str, process: Process, now: int) -> None:
-    """Record that a connection has ended, within the open write transaction."""
+    """Record that a connection has ended, within the open write transaction; of several processes that find so, the
+    first does.
+    """
+    if db.one(_IS_OPEN, **_parameters(agent, process)) is None:
+        return
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_CLOSE, {**_parameters(agent, process), "at": now})
 
