@@ -339,6 +339,17 @@ def test_discarding_makes_the_task_pending_and_restoring_brings_it_back(store, h
     sound(store)
 
 
+@pytest.mark.parametrize("end", [DiscardWork, lambda uid: FailWork(uid, "it has ended")])
+def test_a_task_is_for_whom_it_was_before_again_once_the_work_on_it_has_ended(store, human, task, end):
+    human(EditTask(task, {"agent": "codex"}))
+    work = human(start(task))
+    human(end(work.uid))
+    assert task_queries.task(store.db, task).agent == "codex"
+    human(RestoreWork(work.uid), end(work.uid) if end is DiscardWork else DiscardWork(work.uid))
+    assert (status(store, task), task_queries.task(store.db, task).agent) == ("pending", "codex")
+    sound(store)
+
+
 def test_compaction_keeps_work(store, clock, human, add, task):
     human(start(task))
     human(DiscardWork(human(start(add("Other"))).uid))

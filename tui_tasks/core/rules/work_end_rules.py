@@ -32,7 +32,7 @@ from tui_tasks.core.operations.work import (
 )
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.ask_rules import begin_ask, send_message
@@ -81,7 +81,9 @@ def _unlink(tx: Transaction, work: Work) -> None:
 
 
 def _give_back(tx: Transaction, work: Work) -> None:
-    """Set the task of an ended work pending, unless another agent is at it, or its work was merged."""
+    """Set the task of an ended work pending, for whom it was before, unless another agent is at it, or its work was
+    merged.
+    """
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is None or task.deleted or task.status in ("failed", "skipped", "cancelled"):
         return
@@ -92,8 +94,14 @@ def _give_back(tx: Transaction, work: Work) -> None:
         return
     changes: dict[str, Any] = {"status": "pending"}
     if task.agent == work.agent:
-        changes["agent"] = None
+        changes["agent"] = _agent_before(tx, task)
     change_task(tx, task, "task.updated", changes)
+
+
+def _agent_before(tx: Transaction, task: Task) -> str | None:
+    """Return for whom a task was before its agent claimed it."""
+    claim = task_records.last_of_task(tx.db, task.uid)
+    return claim.was_agent if claim is not None and claim.agent == task.agent else None
 
 
 def _hand_over(tx: Transaction, work: Work) -> None:
@@ -102,7 +110,8 @@ def _hand_over(tx: Transaction, work: Work) -> None:
     live = [one for one in work_queries.of_task(tx.db, work.task_uid) if one.state in vocab.LIVE_WORK]
     heirs = [one for one in live if one.state != "merging" and work_queries.owner(tx.db, one) is None]
     if task is not None and heirs and (task.deleted, task.status, task.agent) == (False, "in_progress", work.agent):
-        _take_up(tx, change_task(tx, task, "task.updated", {"status": "pending", "agent": None}), heirs[0])
+        changes = {"status": "pending", "agent": _agent_before(tx, task)}
+        _take_up(tx, change_task(tx, task, "task.updated", changes), heirs[0])
 
 
 def _take_up(tx: Transaction, task: Task, work: Work) -> None:
