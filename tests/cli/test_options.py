@@ -265,3 +265,36 @@ def test_a_blocked_task_shows_what_it_waits_for_and_done_says_that_it_was_still_
     assert ", after #1]" in capsys.readouterr().out.splitlines()[-1]
     assert main([*db, "done", "2"]) == 0
     assert "#2 was still waiting: after #1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["ls", "--db", ""], 1, "tui-tasks: --db is empty: name a file, or leave it out"),
+        (["log", "1", " ", "--db", "x.db"], 1, "tui-tasks: an entry of a log needs a text"),
+        (["digest", "--since", "", "--db", "x.db"], 2, "tui-tasks digest: --since: '' is not an instant: give an age"),
+        (["ls", "-n", "3", "--db", "x.db"], 2, "tui-tasks ls: unrecognized arguments: -n: did you mean | head?"),
+        (["import", "jsonl", "no.jsonl", "--db", "x.db"], 1, "tui-tasks import: no.jsonl cannot be used: No such file"),
+        (["backup", "file/b.db", "--db", "x.db"], 1, "tui-tasks: cannot make file/b.db: Not a directory; name another"),
+    ],
+)
+def test_an_error_says_what_is_wrong_with_what(words, status, said, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    main(["add", "one", "--db", "x.db"])
+    try:
+        ended = main(words)
+    except SystemExit as left:
+        ended = left.code
+    assert (ended, capsys.readouterr().err[: len(said)]) == (status, said)
+
+
+@pytest.mark.parametrize("words", [["ls", "--db", "x.db"], ["init", "web"], ["setup", "claude"]])
+def test_a_command_in_a_folder_that_was_deleted_says_so(words, tmp_path, monkeypatch, capsys) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(words) == 1
+    said = "tui-tasks: the folder in which you are was deleted: cd to another one, and try again\n"
+    assert capsys.readouterr().err == said

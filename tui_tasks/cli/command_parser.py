@@ -196,6 +196,8 @@ def exit_unrecognized(parser: argparse.ArgumentParser, called: str, words: Seque
 
 def _meant(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> str:
     """Return what an unknown option may have meant among those of a command; empty if nothing is near."""
+    if command == "ls" and words[0] in ("-n", "--limit"):
+        return "| head"
     if command == "ls" and words[0].startswith("-") and words[0][1:].isalnum():
         return f"-#{words[0][1:]}"
     if command == "export" and not words[0].startswith("-"):

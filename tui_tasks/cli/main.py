@@ -276,10 +276,21 @@ def run(arguments: Sequence[str]) -> int:
     except (BrokenPipeError, streams.OutputFailed):
         raise
     except Exception:
-        if not (damage := _damage(options)):
+        if not (reason := _folder_gone() or _damage(options)):
             raise
-        print_refusal(DatabaseRefused(damage))
+        print_refusal(DatabaseRefused(reason))
         return REFUSED
+
+
+def _folder_gone() -> str:
+    """Return that the folder in which a command runs was deleted, for people; empty if it was not."""
+    from pathlib import Path
+
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return "the folder in which you are was deleted: cd to another one, and try again"
+    return ""
 
 
 def _damage(options: Any) -> str:

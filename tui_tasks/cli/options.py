@@ -253,13 +253,13 @@ def require_database(options: argparse.Namespace) -> None:
     Raises:
         DatabaseRefused: there is none.
     """
-    from tui_tasks.core.errors import DatabaseRefused
+    from tui_tasks.core.engine import open_checks
     from tui_tasks.installation import is_replica
     from tui_tasks.settings import paths
 
     path = paths.database(options.db)
     if _is_missing(path) and not is_replica(path):
-        raise DatabaseRefused(f"no database at {path}: `tui-tasks add` makes one, or name another with --db")
+        raise open_checks.missing(path)
 
 
 @contextlib.contextmanager

@@ -27,6 +27,9 @@ def database(given: str | None) -> str:
     Raises:
         DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of an unknown user.
     """
+    if given == "":
+        # A script's variable may be empty, which must not change another database.
+        raise DatabaseRefused("--db is empty: name a file, or leave it out")
     named = given or os.environ.get("TUI_TASKS_DB")
     if not named:
         return default_database()

@@ -156,7 +156,7 @@ def past(text: str, now: int, zone: tzinfo | None = None) -> int:
     except (ValueError, OverflowError, OSError):
         instant = None
     if instant is None:
-        raise ValueError(f"{text} is not an instant: give {_ACCEPTED_FORMS}")
+        raise ValueError(f"{text or repr(text)} is not an instant: give {_ACCEPTED_FORMS}")
     if instant > now:
         raise ValueError(f"{text} is in the future")
     return instant

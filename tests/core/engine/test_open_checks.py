@@ -1,5 +1,6 @@
 """Files that are no database of ours, or not whole: each is refused, and left as it is."""
 
+import errno
 import os
 import shutil
 import sys
@@ -13,7 +14,7 @@ from tests import fork_server
 from tests.core.engine.databases import UNFIT, add, contents, damaged, foreign, made_database, newer
 from tui_tasks.cli.main import main
 from tui_tasks.core.engine import open_checks
-from tui_tasks.core.engine.driver import connect
+from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.read.tasks import task_queries
@@ -71,7 +72,7 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
 
 LOGGED = """
 import os, sys
-from tui_tasks.core.engine.driver import connect
+from tui_tasks.core.engine.driver import connect, sqlite3
 db = connect(sys.argv[1])
 db.execute("PRAGMA journal_mode = wal")
 db.execute("CREATE TABLE notes (text)")
@@ -273,3 +274,25 @@ def test_a_log_that_cannot_be_read_there_is_named_with_what_to_copy(folder: Path
     log.unlink()
     shutil.copy(folder / "x.db", tmp_path / "copy.db")
     assert names(tmp_path / "copy.db") == ["one"]
+
+
+def test_a_database_that_may_not_be_written_or_looked_at_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    path = tmp_path / "tasks.db"
+    path.touch()
+    with (
+        pytest.raises(DatabaseRefused, match="not write to it or to its folder, and `--read-only` reads it"),
+        open_checks.refusing(str(path)),
+    ):
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with (
+        pytest.raises(DatabaseRefused, match=": Permission denied; it was left as it is"),
+        open_checks.refusing(str(path)),
+    ):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    def stat(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "stat", stat)
+    assert str(open_checks.missing("x/y")) == "cannot look at x/y: Permission denied; name another file with --db"

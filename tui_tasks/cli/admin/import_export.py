@@ -188,8 +188,10 @@ def os_errors_printed(command: str) -> Iterator[None]:
 
 
 def os_error_text(error: OSError) -> str:
-    """Return what the system refuses, in its words: `No such file or directory: 'tasks.md'`."""
-    return as_utf8(str(error)).removeprefix(f"[Errno {error.errno}] ")
+    """Return which file cannot be used, and why: `tasks.md cannot be used: No such file or directory`."""
+    if error.filename is None or error.strerror is None:
+        return as_utf8(str(error)).removeprefix(f"[Errno {error.errno}] ")
+    return f"{as_utf8(os.fsdecode(error.filename))} cannot be used: {error.strerror}"
 
 
 class _ComposedExport(NamedTuple):

@@ -187,6 +187,8 @@ def _uids(session: Session, references: Sequence[str]) -> list[str]:
 
 def log(session: Session, reference: str, message: str, *, as_json: bool) -> None:
     """Add a log entry to a task."""
+    if not message.strip():
+        raise InvalidArgument("message", "an entry of a log needs a text")
     task = find_task(session, reference)
     made = request(session, "tasklist:log_task_progress", uid=task.uid, message=message)
     where = _elsewhere(session, task_queries.list_by_id(session.store.db, task.list_id).handle)

@@ -172,6 +172,8 @@ def _refusal(error: BaseException, path: str, *, reading: bool) -> StorageFailed
         # SQLite reports an unreadable disk as damage as well. JSON and functions fail on values of another type.
         text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
     retryable = any(word in text for word in _RETRYABLE)
+    if "readonly" in text:
+        text = "you may not write to it or to its folder"
     # A copy made while reading may find its own disk full.
     is_read = reading and "full" not in text
     message = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"

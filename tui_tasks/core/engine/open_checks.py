@@ -7,6 +7,7 @@ refused is left as it is (docs: protocol, section 3), and its log too.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import struct
@@ -172,13 +173,27 @@ def refusing(path: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if not os.path.exists(path):
-            raise DatabaseRefused(
-                f"no database at {path}: `tui-tasks add` makes one, or name another with --db"
-            ) from error
-        raise DatabaseRefused(f"cannot use the database {path}: {_reason(error)}; it was left as it is") from error
+            raise missing(path) from error
+        reason = _reason(error, path)
+        raise DatabaseRefused(f"cannot use the database {path}: {reason}; it was left as it is") from error
 
 
-def _reason(error: Exception) -> str | None:
+def missing(path: str) -> DatabaseRefused:
+    """Return the refusal of a path at which there is no database, or at which nobody may look."""
+    try:
+        os.stat(path)
+    except PermissionError as error:
+        return DatabaseRefused(f"cannot look at {path}: {error.strerror}; name another file with --db")
+    except OSError:
+        pass
+    return DatabaseRefused(f"no database at {path}: `tui-tasks add` makes one, or name another with --db")
+
+
+def _reason(error: Exception, path: str) -> str | None:
+    if "readonly" in str(error):
+        return "you may not write to it or to its folder, and `--read-only` reads it"
+    if "unable to open" in str(error) and not os.access(path, os.R_OK):
+        return os.strerror(errno.EACCES)
     if isinstance(error, UnicodeDecodeError):
         # SQLite's message quotes a damaged name.
         return error.object.decode(errors="replace")

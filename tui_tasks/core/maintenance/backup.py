@@ -88,6 +88,7 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
 
     Raises:
         Conflict: the target exists.
+        DatabaseRefused: it cannot be made.
         StorageFailed: it cannot be written.
     """
     if os.path.exists(target):  # noqa: PTH110 - Path.exists raises if a name is too long
@@ -100,6 +101,10 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
         part.rename(target)
         sync_folder(str(target.absolute().parent))
         return newest
+    except DatabaseRefused as refused:
+        # The copy has another name until it is complete, and no option names it.
+        said = str(refused).replace(str(part), str(target)).removesuffix(" with --db")
+        raise DatabaseRefused(said) from refused
     finally:
         remove(part)
 
