@@ -210,7 +210,7 @@ async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_do
         last = lines(app)[-2].split("│")[1]
         assert last.split() == ["!high", "·", "#auth"], "the card at work is whole"
         assert "GA property" in shown(app)
-        await pilot.resize_terminal(80, 22)
+        await pilot.resize_terminal(80, 23)
         await settle(pilot)
         assert "Approve: delete the … │" in shown(app), "one without room for all that it says shows that it is cut"
 
@@ -487,11 +487,11 @@ async def test_a_tenth_task_widens_the_numbers_of_every_card(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert " •#4 Pick" in shown(app)
+        assert "• #4 Pick" in shown(app)
         by_agent(plan, "claude-1", AddTask("Rotate the keys", plan.list_uid))
         await until(pilot, lambda: "Rotate the keys" in shown(app))
-        assert " •#4  Pick" in shown(app)
-        assert ">•#5  Ship" in shown(app)
+        assert "• #4  Pick" in shown(app)
+        assert "> #5  Ship" in shown(app) and "│•     " in shown(app), "it is new as well"
 
 
 async def test_a_read_only_board_moves_nothing_and_says_so(plan, make_app):
@@ -690,7 +690,7 @@ async def test_cards_of_a_column_begin_at_one_place_whether_they_have_changed_or
         await settle(pilot)
         rows = shown(app).splitlines()
         first, second = (next(row for row in rows if words in row and "✓" in row) for words in ("Backup", "Audit"))
-        assert "•#8 ✓ Backup" in first and " #2 ✓ Audit" in second
+        assert "• #8 ✓ Backup" in first and " #2 ✓ Audit" in second
         assert first.index("Backup") == second.index("Audit")
 
 

@@ -22,7 +22,7 @@ STATE: Final = 18
 # In cells: an age, and a space.
 AGE: Final = 5
 # In cells: what is before a name, on a wide screen and elsewhere.
-_HEAD: Final = 5
+_HEAD: Final = 6
 _NARROW_HEAD: Final = 4
 _SPENT: Final = 11
 # In cells: the least that is left beside name and state where places have a column.
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
     pulse: int
     spent: int
     head: int
-    """What is before a name: in a narrow line the mark of what is new stands beside that of the state."""
+    """What is before a name: in a narrow line the mark of what is new has no place beside the cursor."""
 
     @property
     def text(self) -> int:

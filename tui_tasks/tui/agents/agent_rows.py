@@ -137,8 +137,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         is_small, gap = look.width < NARROW, 1 if look.width < NARROW else GAP
         old = "$muted" if state in agent_text.ENDED or row.name in self.put_away else ""
         head: list[Part] = [
-            look.cursor_sign(),
-            (f"{self._flag(row):<{sizes.head - 3}}", NEW),
+            *self._marks(row, look, sizes),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - gap)}{' ' * gap}", old),
         ]
@@ -177,6 +176,15 @@ class AgentsRows(RowDrawing[AgentsRow]):
             pulse = spark(pulse_at(row, now, PULSE_MINUTES), self._busiest, ascii_only=context.ascii_only)
             head.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
+
+    def _marks(self, row: AgentView, look: RowLook, sizes: Columns) -> list[Part]:
+        """Return the cursor and the mark of what is new, a cell before the state where there is room, else in place of
+        the cursor.
+        """
+        new, room = self._flag(row), sizes.head - 3
+        if room > 1 or look.cursor:
+            return [look.cursor_sign(), (f"{new:^{room}}", NEW)]
+        return [(f"{new} ", NEW)]
 
     def says(self, row: AgentView) -> str:
         """Return what a filter finds an agent by: what its lines show."""

@@ -164,16 +164,18 @@ class CardDrawing(RowDrawing[Card]):
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
         cursor = look if not look.drop else replace(look, cursor=True, focused=True)
-        is_new = row.uid in self.context.state.seen.new
-        head: list[Part] = [
-            cursor.cursor_sign(),
-            (
-                "+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " ",
-                "$changed" if look.marked else NEW,
-            ),
-            (f"{f'#{row.number}':<{digits + 1}} ", "$muted"),
-        ]
-        return [[*head, *lines[0]], *([(" " * (digits + 4), ""), *line] for line in lines[1:])]
+        is_new, indent = row.uid in self.context.state.seen.new, digits + 4
+        new: Part = (sign("changed", ascii_only=ascii_only), NEW) if is_new else (" ", "")
+        beside: Part = ("+", "$changed") if look.marked else (" ", "")
+        before: list[Part] = [new, beside]
+        margin: list[Part] = [(" " * indent, "")]
+        if cursor.cursor and len(lines) > 1:  # what is new is told in the line below the cursor
+            before, margin = [cursor.cursor_sign(), beside], [new, (" " * (indent - 1), "")]
+        elif cursor.cursor:
+            before = [cursor.cursor_sign(), beside if look.marked else new]
+        number: Part = (f"{f'#{row.number}':<{digits + 1}} ", "$muted")
+        rest: list[list[Part]] = [[(" " * indent, ""), *line] for line in lines[2:]]
+        return [[*before, number, *lines[0]], *([*margin, *line] for line in lines[1:2]), *rest]
 
     @override
     def draw_blank(self, line: int, width: int) -> Sequence[Part]:

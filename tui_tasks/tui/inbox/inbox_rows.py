@@ -17,7 +17,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -133,7 +133,7 @@ class InboxRows(RowDrawing[InboxLine]):
         number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
         return (
             look_.cursor_sign(),
-            (self._flag(row), "$changed"),
+            (self._flag(row), NEW),
             ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
             (f"{number}{'  ' if number else ' '}", "$muted"),
             *self._with_cause(row, fit(shown, room, ascii_only=self.context.ascii_only), style),
