@@ -377,6 +377,7 @@ def test_a_claim_that_ran_out_is_told_of_who_held_it_though_another_agent_has_th
         store.commit(EditTask(line.uid, {"status": "done"}), actor="b", now=history.now + 62 * SECOND)
         (line,) = digest(store.db, 0, history.now + 63 * SECOND, {}).parts["failed"]
         assert line.text == "its claim lapsed; b has done it since"
+        assert (line.group, line.state_since) == ("done", history.now + 62 * SECOND)
 
 
 def test_a_job_that_failed_and_has_succeeded_since_is_over_until_it_fails_again(path: Path) -> None:

@@ -192,6 +192,8 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     recovery: Recovery | None = None
     is_gone: bool = False
     """Whether it is about a lapsed claim of an agent that is gone."""
+    done_at: int | None = None
+    """When the task that has failed, or whose claim has lapsed, was done; None where it is not."""
 
     @property
     def counted_as(self) -> str:
@@ -213,14 +215,23 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
         return self.state == OK_AGAIN
 
     @property
+    def is_done(self) -> bool:
+        """Whether it is about a failure with a task that is done since."""
+        return self.is_over and self.done_at is not None
+
+    @property
     def state_since(self) -> int:
-        """Since when it is what its words call it: where it failed, and is ok again, since it is ok."""
+        """Since when it is what its words call it: where it failed, and is done or ok again, since then."""
+        if self.is_done and self.done_at is not None:
+            return self.done_at
         return self.at if self.recovery is None else self.recovery.since
 
     @property
     def group(self) -> str:
-        """Return under which words people find it: those of its part, or of what a failure is now."""
-        return "done" if self.kind in ("unchecked", "merged") else self.state or self.part
+        """Return under which words people find it: those of its part, or of what a failure is now. A task that is done
+        counts as done, whatever went wrong before.
+        """
+        return "done" if self.kind in ("unchecked", "merged") or self.is_done else self.state or self.part
 
     def words(self, time_of: Callable[[int], str]) -> str:
         """Return what is said of it, for people: `failed at 19:15 (no answer), ok since 19:30`."""

@@ -96,7 +96,14 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
         yield DigestLine(
             "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many,
             state=state, recovery=Recovery(one.what, one.reason, many, ok_since) if ok_since is not None else None,
+            done_at=_done_at(db, one),
         )  # fmt: skip
+
+
+def _done_at(db: Database, one: _Failure) -> int | None:
+    """Return when the task that failed was done; None where it is not."""
+    line = list_pages.line(db, one.task) if one.status == "done" and one.task is not None else None
+    return line.finished_at if line is not None else None
 
 
 def _without_runs_of_tasks(each: list[tuple[int, int, _Failure]]) -> Iterator[tuple[int, int, _Failure]]:
@@ -117,6 +124,8 @@ def _without_runs_of_tasks(each: list[tuple[int, int, _Failure]]) -> Iterator[tu
 def _task_now(db: Database, one: _Failure) -> str:
     """Return what has become of the task that failed."""
     line = list_pages.line(db, one.task) if one.status == "done" and one.task is not None else None
+    if line is not None and (merges := work_text.merges(db, line.uid)):
+        return merges[-1][0]
     if line is not None and line.who not in (one.who, vocab.HUMAN):
         return f"{line.who} has done it since"
     if one.status == "in_progress" and (line := list_pages.line(db, one.task or "")) is not None and line.who:
