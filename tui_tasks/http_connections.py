@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import resource
 import socket
 from collections import OrderedDict
@@ -26,8 +27,7 @@ def listen(host: str, port: int) -> socket.socket:
     takes 40 ms.
 
     Raises:
-        OSError: the address cannot be used.
-        OverflowError: the port is no port.
+        OSError: the address cannot be used, or the port is no port.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -35,7 +35,10 @@ def listen(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listening.bind((host, port))
+        try:
+            listening.bind((host, port))
+        except OverflowError:
+            raise OSError(errno.EINVAL, "a port is a number from 0 to 65535") from None
         listening.listen(128)
     except BaseException:
         listening.close()

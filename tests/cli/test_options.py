@@ -273,6 +273,7 @@ def test_a_blocked_task_shows_what_it_waits_for_and_done_says_that_it_was_still_
         (["ls", "--db", ""], 1, "tui-tasks: --db is empty: name a file, or leave it out"),
         (["log", "1", " ", "--db", "x.db"], 1, "tui-tasks: an entry of a log needs a text"),
         (["digest", "--since", "", "--db", "x.db"], 2, "tui-tasks digest: --since: '' is not an instant: give an age"),
+        (["web", "--port", "abc"], 2, "tui-tasks web: --port takes a whole number, not abc; `tui-tasks web --help`"),
         (["ls", "-n", "3", "--db", "x.db"], 2, "tui-tasks ls: unrecognized arguments: -n: did you mean | head?"),
         (["import", "jsonl", "no.jsonl", "--db", "x.db"], 1, "tui-tasks import: no.jsonl cannot be used: No such file"),
         (["backup", "file/b.db", "--db", "x.db"], 1, "tui-tasks: cannot make file/b.db: Not a directory; name another"),

@@ -501,7 +501,7 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--port", "99999"), "cannot listen at 127.0.0.1:99999"),
+        (("--port", "99999"), "cannot listen at 127.0.0.1:99999: a port is a number from 0 to 65535; name"),
         (("--host", "nosuch.invalid"), "cannot listen at nosuch.invalid"),
         (("--tls-cert", "none.pem", "--tls-key", "none.pem"), "cannot use the certificate none.pem"),
     ],

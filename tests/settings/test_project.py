@@ -63,7 +63,7 @@ def test_a_fifo_in_place_of_the_file_is_refused_and_blocks_nobody(folder):
         project.of_folder(folder)
     file = folder / project.FILE
     assert refused.value.message == (
-        f"{file} cannot be used: it is not a regular file; remove it, and tui-tasks init writes one"
+        f"{file} cannot be used: it is not a regular file; correct it, or remove it and run tui-tasks init"
     )
 
 

@@ -54,6 +54,7 @@ _IN_WORDS: Final = {
 """What stands among the words of a task or a filter, where other programs have options."""
 _CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
 """What argparse says of a word that is none of the choices of an argument."""
+_NUMBER: Final = re.compile(r"argument (\S+): invalid int value: '(.*)'", re.DOTALL)
 _NO_HELP: Final = re.compile(r"argument -h/--help: ignored explicit argument '(.*)'", re.DOTALL)
 """What argparse says of a word that begins with -h, such as -home."""
 
@@ -64,6 +65,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if (no_help := _NO_HELP.fullmatch(message)) is not None:
             exit_unrecognized(self, self.prog, [f"-h{no_help[1]}"])
+        message = _NUMBER.sub(r"\1 takes a whole number, not \2", message)
         choice = _CHOICE.fullmatch(message)
         if choice is None:
             self.exit(USAGE, f"{self.prog}: {safe_line(message, 200)}; `{self.prog} --help` lists what it takes\n")

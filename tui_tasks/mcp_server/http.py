@@ -175,8 +175,9 @@ def run(app: Starlette, options: HttpOptions, listening: Callable[[str], None]) 
     config.http_protocol_class = cast(type[asyncio.Protocol], guarded(ConnectionGuard(), config.http_protocol_class))
     try:
         bound = listen(options.host, options.port)
-    except (OSError, OverflowError) as error:
-        raise DatabaseRefused(f"cannot listen at {options.host}:{options.port}: {error}") from error
+    except OSError as error:
+        where = f"{options.host}:{options.port}"
+        raise DatabaseRefused(f"cannot listen at {where}: {error.strerror}; name another with --port") from error
     host = f"[{options.host}]" if ":" in options.host else options.host
     scheme = "http" if options.certificate is None else "https"
     listening(f"{scheme}://{host}:{bound.getsockname()[1]}{PATH}")

@@ -135,7 +135,9 @@ def _read(file: str) -> str:
         held = tomllib.loads(regular_files.read_text(file, MAX_BYTES))
     except (OSError, ValueError) as error:  # tomllib's errors and those of UTF-8 are ValueErrors
         why = regular_files.reason(error)
-        raise ProjectRefused(f"{file} cannot be used: {why}; remove it, and tui-tasks init writes one") from error
+        raise ProjectRefused(
+            f"{file} cannot be used: {why}; correct it, or remove it and run tui-tasks init"
+        ) from error
     name = held.get("project")
     if not isinstance(name, str):
         raise ProjectRefused(f'{file} names no project: write project = "NAME" into it')

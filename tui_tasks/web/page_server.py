@@ -193,8 +193,9 @@ def run(command: Sequence[str], port: int, listening: Callable[[str], None]) -> 
     """
     try:
         bound = listen(_HOST, port)
-    except (OSError, OverflowError) as error:
-        raise DatabaseRefused(f"cannot listen at {_HOST}:{port}: {error}") from error
+    except OSError as error:
+        where = f"{_HOST}:{port}"
+        raise DatabaseRefused(f"cannot listen at {where}: {error.strerror}; name another with --port") from error
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     listening(f"http://{_HOST}:{bound.getsockname()[1]}/{token}/")
     asyncio.run(_serve(application(command, token), bound))

@@ -89,6 +89,8 @@ def newest(database: Path) -> tuple[str, str]:
 def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> None:
     assert run("lists")[1].endswith("\nwork  [1 open of 1]\n")
     assert printed_json(run, "lists new sprint")["handle"] == "sprint"
+    assert run("lists new sprint") == (0, "there already: sprint  [0 open of 0]\n")
+    assert run("lists new ' '")[0] == 1
     assert run("lists rename sprint 'sprint 2'") == (0, "renamed: sprint 2  [0 open of 0]\n")
     assert newest(database) == ("list.updated", "human")
     assert printed_json(run, "lists one-in-progress 'sprint 2' on")["one_in_progress"] is True

@@ -14,6 +14,7 @@ from tui_tasks.cli.person_rights import quoted
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core import vocab
+from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import (
     ArchiveList,
@@ -81,9 +82,12 @@ def _line(home: TaskList, auto: str = "") -> str:
 
 
 def _new(options: argparse.Namespace) -> None:
+    if not options.name.strip():
+        raise InvalidArgument("name", "a list needs a name")
     with open_store(options) as store:
+        is_there = task_queries.find_list(store.db, options.name) is not None
         (made,) = person_rights.commit(options, store, EnsureList(options.name, "task", project_of(options)))
-    _print_result(options, "made", made)
+    _print_result(options, "there already" if is_there else "made", made)
 
 
 def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace], Operation]) -> Callable[[Any], None]:
