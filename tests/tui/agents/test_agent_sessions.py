@@ -144,7 +144,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert counts_line(app) == " ? 3 questions  ✗ 2 failed  ▲ 0 stuck   • failed #3 · asked #4, #7 · +3"
+        assert counts_line(app) == " ? 3 questions  ✗ 2 failed  ▲ 0 stuck   • ✗#3,claude-5 ?#4,7,claude-3 ◐#5"
         assert re.search(r'• ✗ +"Fix the docs": failed: overloaded +claude-5 +2m', above(app))
         with Store(people.path) as store:
             for number in range(20):

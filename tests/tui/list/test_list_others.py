@@ -440,7 +440,7 @@ async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan,
         assert set(app.state.seen.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
         words = {
             120: "• since 19:58: failed #3 · asked #7 · started #5 · logged #1, #6",
-            80: "• failed #3 · asked #7 · +3",
+            80: "• ✗#3 ?#7 ◐#5 ·#1,6",
             40: "• 5 changed",
         }
         assert words[size[0]] in shown(app)

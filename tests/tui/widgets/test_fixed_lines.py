@@ -54,8 +54,8 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         found = await heads(app, pilot)
         at = 3 if has_air(app.size) else 2
         ((agents, counts),) = {(head[1], head[at]) for place, head in zip(PLACES, found, strict=True) if place != "D"}
-        assert re.match("[─ ] [?] 2 questions +✗ 2( failed)? +▲ 0( stuck)? +◐ S1 slow +! 1( late)? ", counts)
-        assert re.search("• (since 19:58: )?(failed #3 · |4 changed)", counts)
+        assert re.match("[─ ] [?] 2 (questions|ask) +✗ 2 failed +▲ 0 stuck +(◐ S1 slow +)?! 1 late ", counts)
+        assert re.search("• (since 19:58: )?(failed #3 · |✗#3 )", counts)
         assert not re.search("[^─]─{2,7}[^─]", counts), "no rule is a stump"
         assert {bool(head[2]) for head in found} == {not has_air(app.size)}, "with air above the counts"
         digest = found[PLACES.index("D")]
@@ -163,10 +163,10 @@ async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed
     expected = {
         (140, 40): f"{counts} {first} · started #5 · new #10, #11 · logged #8",
         (120, 40): f"{counts} {first} · started #5 · +3",
-        (99, 24): f"{counts} failed #3 · asked #4, #7 · +5",
-        (80, 24): f"{counts} failed #3 · +7",
-        (80, 16): f"{counts} failed #3 · +7",
-        (60, 24): "? 2 questions ✗ 2 ▲ 0 ◐ S1 slow ! 1 • 8 changed",
+        (99, 24): f"{counts} ✗#3 ?#4,7 ✓#6 ◐#5 ○#10,11 ·#8",
+        (80, 24): f"{counts.replace('questions', 'ask')} ✗#3 ?#4,7 ✓#6 ◐#5 +3",
+        (80, 16): f"{counts.replace('questions', 'ask')} ✗#3 ?#4,7 ✓#6 ◐#5 +3",
+        (60, 24): "? 2 ask ✗ 2 failed ▲ 0 stuck ! 1 late • ✗#3 ?#4 +6",
     }
     app = make_app(plan.path)
     async with opened(app, (140, 40)) as pilot:
@@ -239,8 +239,8 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         assert {*marked} >= {"#4" if size[0] > 80 else "#3", "#7", "May I use"}
         assert not re.search("• [^+] S[34]", above(app))
         assert size[0] > 80 or re.search(r"• [+] 1 question #4, 1 failed S4, 1 late S3$", above(app))
-        more = " · +5" if size[0] < 100 else " · asked #4, #7 · started #5 · logged #8 · +1"
-        assert counts_line(app).endswith(f"• failed #3{more}")
+        asked = "✗#3 ?#4,7,claude-2 +2" if size[0] < 100 else "failed #3 · asked #4, #7, by claude-2 · +2"
+        assert counts_line(app).endswith(f"• {asked}")
         await press(app, pilot, "a")
         marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
@@ -263,7 +263,7 @@ async def test_a_question_without_a_task_is_counted_among_what_has_changed(plan,
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        assert counts_line(app).endswith("• 1 changed since 20:15")
+        assert counts_line(app).endswith("• since 20:15: asked by claude-2")
         assert "May I use" in above(app) and ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
         assert counts_line(app).endswith("• 0 changed") and ". Seen" not in lines(app)[-1]

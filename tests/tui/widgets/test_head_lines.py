@@ -734,11 +734,11 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
     [
         (120, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
         (99, 24, "• failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-        (70, 24, "• failed #3 · asked #4 · +4"),
-        (60, 16, "• failed #3 · +5"),
+        (70, 24, "• ✗#3 ?#4,7 ◐#5 ·#8,9"),
+        (60, 16, "• ✗#3 ?#4,7 ◐#5 ·#8,9"),
     ],
 )
-async def test_what_has_changed_is_said_in_words_the_most_important_first_and_counted_where_there_is_no_room(
+async def test_what_has_changed_is_said_in_words_the_most_important_first_and_in_marks_where_there_is_no_room(
     make_app, plan, width, height, says
 ):
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
@@ -750,7 +750,7 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_and_co
     ("width", "says"),
     [
         (140, "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"),
-        (90, "• failed #3 · check failed #5 · asked #4 · +2"),
+        (90, "• ✗#3,5 ?#4,7 ·#6"),
     ],
 )
 async def test_a_task_that_is_done_though_its_check_failed_is_named_for_that_among_what_has_changed(
@@ -784,8 +784,8 @@ async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_ch
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–#28"),
-        (80, "• failed #3 · asked #4, #7 · +20"),
+        (120, "• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–28"),
+        (80, "• ✗#3 ?#4,7 ◐#5 ○#10–28"),
     ],
 )
 async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_app, plan, width, says):
@@ -831,7 +831,7 @@ async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, 
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         job = CreateJob(name="nightly", type="adhoc", system_prompt="", prompt="go", timezone="UTC")
         by_agent(plan, "claude-1", job, now=NOW + SECOND)
-        await until(pilot, lambda: counts_line(app).endswith("• 1 changed since 20:15"))
+        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: proposed S1"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
@@ -880,7 +880,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         await press(app, pilot, *(["A"] if pane == "agents" else []))
         words = {
             120: "• since 19:58: failed #3 · asked #4, #7 · started #5",
-            80: "• failed #3 · asked #4, #7 · +1",
+            80: "• ✗#3 ?#4,7 ◐#5",
             40: "• 4 changed",
         }[size[0]]
         assert words in shown(app)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import LAPSED, MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
-from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.tui.widgets.open_needs import Need, is_new
+from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, sign
+from tui_tasks.text.safe import safe_ends
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, Need, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -19,10 +23,26 @@ if TYPE_CHECKING:
 # The most changed tasks that are named, and the most that are read for that.
 _MAX_NAMED: Final = 12
 _MAX_READ: Final = 60
+# In cells: the longest name of an agent.
+_WHO: Final = 12
+_BY: Final = "by "
 _DELETED: Final = "deleted"
 # The words, the most important first, with those that say how a task that was checked or created is now.
 _NOW: Final = {"done": ("stale", "proposed"), "checked": ("unproven", "being checked", "proven")}
 _ORDER: Final = tuple(word for before in WORDS for word in (*_NOW.get(before, ()), before))
+_URGENT: Final = WORDS[: WORDS.index("done")]
+# The states whose marks say these words; a dot says the others.
+_STATES: Final = {
+    **dict.fromkeys(FAILED_WORDS, "failed"),
+    **dict.fromkeys(("new", "reopened", LAPSED), "pending"),
+    **{word: word for word in ("stuck", "quiet", "done", "skipped", "cancelled")},
+    "gone": "left",
+    "asked": "needs_you",
+    "to review": "reviewable",
+    "started": "in_progress",
+    "proposed": "held",
+}
+_MARKS: Final = {look.word: look for look in PROOF_LOOKS.values()} | {w: LOOKS[state] for w, state in _STATES.items()}
 
 
 def changed_words(context: Context, needs: Iterable[Need]) -> str:
@@ -30,19 +50,18 @@ def changed_words(context: Context, needs: Iterable[Need]) -> str:
     `needs` that are new though no task has changed; empty for none.
     """
     seen = context.state.seen
-    others = _others(context, needs)
-    numbers = ((seen.change_counts().total() + others, "changed"), (len(seen.deleted), _DELETED))
+    numbers = ((seen.change_counts().total() + len(_others(context, needs)), "changed"), (len(seen.deleted), _DELETED))
     return ", ".join(f"{number:,}{'+' * (number >= MAX_NEW)} {word}" for number, word in numbers if number)
 
 
-def _others(context: Context, needs: Iterable[Need]) -> int:
-    """Return how many of `needs` are new though no task has changed, as a question about no task."""
-    return sum(need.task not in context.state.seen.new and is_new(context.state, need) for need in needs)
+def _others(context: Context, needs: Iterable[Need]) -> list[Need]:
+    """Return those of `needs` that are new though no task has changed, as a question about no task."""
+    return [need for need in needs if need.task not in context.state.seen.new and is_new(context.state, need)]
 
 
 class News(NamedTuple):
     """What has happened to some tasks: a word, how many they are, and the numbers of the first of them, each with how
-    many it stands for (`#3–#5`: three). Without a word, these are others.
+    many it stands for (`#3–5`: three).
     """
 
     word: str
@@ -56,24 +75,32 @@ class News(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`started #4, #7`; `19 new` where not all are named; `+1` of others."""
-        if not self.word:
-            return f"+{self.number:,}"
+        """`started #4, #7`; `19 new` where not all are named."""
         if not self.are_all_named:
             return f"{self.number:,} {'claims lapsed' if self.word == LAPSED and self.number > 1 else self.word}"
         return f"{self.word} {', '.join(name for name, _ in self.names)}"
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it needs the human."""
+        return self.word in _URGENT
+
+    def mark(self, *, ascii_only: bool) -> str:
+        """Return the mark that says its word."""
+        look = _MARKS.get(self.word)
+        return look.mark(ascii_only=ascii_only) if look is not None else sign("log", ascii_only=ascii_only)
+
 
 def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
-    """Return what has happened to tasks that the human has not seen, the most important first, then how many of `needs`
-    are new besides.
+    """Return what has happened to tasks that the human has not seen, and which of `needs` are new besides, the most
+    important first.
     """
     seen = context.state.seen
     counts = seen.change_counts()
     others = _others(context, needs)
-    last = [News(word, number) for word, number in ((_DELETED, len(seen.deleted)), ("", others)) if number]
+    last = [News(_DELETED, len(seen.deleted))] if seen.deleted else []
     if counts.total() >= MAX_NEW:
-        return [News("changed", counts.total()), *last]
+        return [News("changed", counts.total() + len(others)), *last]
     tasks: dict[str, list[int]] = {}
     if counts.total() <= _MAX_READ:
         for uid, word in seen.named_changes():
@@ -82,36 +109,83 @@ def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
                 counts[word] -= 1
                 counts[now] += 1
                 tasks.setdefault(now, []).append(task.number)
+    besides: dict[str, Counter[str]] = {}
+    for need in others:
+        word = "asked" if need.kind == ASKS else need.counted_as
+        besides.setdefault(word, Counter())[_name(context, need)] += 1
     found, left = [], _MAX_NAMED
-    for word in _ORDER:
-        if (number := counts[word]) > 0:
-            names = list(_ranges(sorted(tasks.get(word, ())), context))
+    for word in dict.fromkeys((*_ORDER, *besides)):
+        more = besides.get(word, Counter())
+        if (number := max(0, counts[word]) + more.total()) > 0:
+            names = [*_ranges(sorted(tasks.get(word, ())), context), *((name, n) for name, n in more.items() if name)]
             found.append(News(word, number, names[:left]))
             left -= len(found[-1].names)
-    return [*found, *last] if found or seen.deleted else []
+    return [*found, *last]
 
 
-def news_ways(news: Sequence[News], since: str, *, ascii_only: bool) -> Iterator[str]:
-    """Yield the words for news, those that name the most first: `since 19:58: started #5 · logged #6, #8`, the same
-    without when, then `since 19:58: started #5 · +2` and `started #5 · +2` with the most important names. Where not all
+def _name(context: Context, need: Need) -> str:
+    """Return how one of `_others` is named: by its job, its task or its agent; empty without."""
+    if need.job is not None:
+        job = job_queries.job_named(context.db, need.job)
+        return f"S{job_lines.place(context.db, job.id)}" if job is not None else ""
+    if need.kind not in (ASKS, AGENTS):
+        task = list_pages.line(context.db, need.task) if need.task is not None else None
+        return f"#{task.number}" if task is not None else ""
+    return _BY * (need.kind == ASKS) + safe_ends(agent_text.who(need.agent), _WHO, ascii_only=context.ascii_only)
+
+
+class NewsWays(NamedTuple):
+    """What has changed in words and in marks, each time the longest first, and in marks with less than all that needs
+    the human.
+    """
+
+    words: Sequence[str] = ()
+    marks: Sequence[str] = ()
+    fewer_marks: Sequence[str] = ()
+
+
+def news_ways(news: Sequence[News], since: str, *, is_wide: bool, ascii_only: bool) -> NewsWays:
+    """Return `since 19:58: failed #3 · started #5 · logged #6, #8`, the same without when and, `is_wide`, `failed #3 ·
+    started #5 · +2`; then `✗#3 ◐#5 ·#6,8` and `✗#3 ◐#5 +2`. The least important names give way first. Where not all
     have names, they are counted.
     """
-    total, dot = sum(one.number for one in news), "; " if ascii_only else " · "
-    ways = [dot.join(one.text for one in news)] if news else []
+    if not news:
+        return NewsWays()
+    dot = "; " if ascii_only else " · "
+    whole = dot.join(one.text for one in news)
     named = sum(len(one.names) for one in news)
-    for words in (*ways, *(_some(news, shown, total, dot) for shown in range(named - 1, 0, -1))):
-        yield from (f"since {since}: {words}", words)
+    least = max(1, sum(len(one.names) for one in news if one.is_urgent))
+    words = [whole, *(_some(news, shown, dot) for shown in range(named - 1, least - 1, -1))] if is_wide else [whole]
+    marks = [_in_marks(news, shown, ascii_only=ascii_only) for shown in range(named, 0, -1)]
+    full = named - least + 1
+    return NewsWays([way for each in words for way in (f"since {since}: {each}", each)], marks[:full], marks[full:])
 
 
-def _some(news: Sequence[News], shown: int, total: int, dot: str) -> str:
-    """Return `failed #3 · started #4 · +2`: so many names, and how many there are more."""
-    texts: list[str] = []
+def _first(news: Sequence[News], shown: int) -> tuple[list[News], int]:
+    """Return the news with so many names, and how many things these do not stand for."""
+    found: list[News] = []
+    total = sum(one.number for one in news)
     for one in news:
         if names := one.names[:shown]:
-            part = News(one.word, sum(number for _, number in names), names)
-            texts.append(part.text)
-            shown, total = shown - len(names), total - part.number
-    return dot.join([*texts, *([f"+{total:,}"] if total else [])])
+            found.append(News(one.word, sum(number for _, number in names), names))
+            shown, total = shown - len(names), total - found[-1].number
+    return found, total
+
+
+def _some(news: Sequence[News], shown: int, dot: str) -> str:
+    """Return `failed #3 · started #4 · +2`: so many names, and how many there are more."""
+    found, more = _first(news, shown)
+    return dot.join([*(one.text for one in found), *([f"+{more:,}"] if more else [])])
+
+
+def _in_marks(news: Sequence[News], shown: int, *, ascii_only: bool) -> str:
+    """Return `✗#3 ?#4,7,claude-3 +2`: the same with marks."""
+    found, more = _first(news, shown)
+    texts: list[str] = []
+    for mark, same in groupby(found, lambda one: one.mark(ascii_only=ascii_only)):
+        names = [name.removeprefix(_BY) for one in same for name, _ in one.names]
+        texts.append(mark + ",".join(name.removeprefix("#") if at else name for at, name in enumerate(names)))
+    return " ".join([*texts, *([f"+{more:,}"] if more else [])])
 
 
 def _word_now(context: Context, task: TaskLine, word: str) -> str:
@@ -126,10 +200,10 @@ def _word_now(context: Context, task: TaskLine, word: str) -> str:
 
 
 def _ranges(numbers: Sequence[int], context: Context) -> Iterator[tuple[str, int]]:
-    """Yield `#3–#5` and `#7` for ascending numbers, each with how many it stands for."""
+    """Yield `#3–5` and `#7` for ascending numbers, each with how many it stands for."""
     for _, run in groupby(enumerate(numbers), lambda place: place[1] - place[0]):
         found = [number for _, number in run]
         if len(found) > 2:
-            yield f"#{found[0]}{'-' if context.ascii_only else '–'}#{found[-1]}", len(found)
+            yield f"#{found[0]}{'-' if context.ascii_only else '–'}{found[-1]}", len(found)
         else:
             yield from ((f"#{number}", 1) for number in found)

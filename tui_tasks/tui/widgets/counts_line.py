@@ -64,12 +64,15 @@ _SHORT_STEPS: Final = (
 
 
 class Count(msgspec.Struct, frozen=True):
-    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible."""
+    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
+    `brief` stands for the text where there is little room for what has changed; empty: nothing does.
+    """
 
     mark: Part
     text: str
     short: str
     act: Act
+    brief: str | None = None
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words; only the mark is coloured, and only where there is one of these at least."""
@@ -77,10 +80,13 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What is new to the human: a mark, and words, the longest first."""
+    """What is new to the human: a mark, words for it, the longest first, and in `numbers` only how much it is."""
 
     mark: Part
-    ways: Sequence[str]
+    numbers: Sequence[str]
+    words: Sequence[str] = ()
+    marks: Sequence[str] = ()
+    fewer_marks: Sequence[str] = ()
 
     def parts(self, words: str) -> list[Part]:
         """Return its mark and words."""
@@ -175,7 +181,8 @@ class Counts:
     def _count(self, number: int, word: str, kind: str) -> Count:
         looks = look(kind)
         mark = self._mark(looks, looks.color if number else "$muted")
-        return Count(mark, counted(number, word), f"{number:,}", self._act("asks"))
+        brief = f"{number:,} ask" if word == "question" else None
+        return Count(mark, counted(number, word), f"{number:,}", self._act("asks"), brief)
 
     def _failed(self, found: Sequence[Need]) -> Count:
         """Return how many tasks, jobs and agents failed, or that those that did are put away: lists count them all the
@@ -205,7 +212,7 @@ class Counts:
         mark = self._mark(look("running"), look("overdue").color)
         text = f"S{jobs[0].number} slow" if len(jobs) == 1 else f"{len(jobs):,} slow"
         short = text if len(jobs) == 1 else f"{len(jobs):,}"
-        return Count(mark, text, short, lambda: self._show_job(jobs[0].name))
+        return Count(mark, text, short, lambda: self._show_job(jobs[0].name), "")
 
     def _slow_jobs(self) -> list[RunningJob]:
         """Return the jobs that have run for much longer than they usually do."""
@@ -219,14 +226,14 @@ class Counts:
         self._context.navigation.show_job(name)
 
     def _changed(self, found: Sequence[Need], width: int) -> Changes | None:
-        """Return `• since 19:58: failed #3 · started #5 · +2`, down to `• 4`: what agents have done that the human has
-        not seen; on a screen of `width` 0 only how many. None in the past.
+        """Return `• since 19:58: failed #3 · started #5`, `• ✗#3 ◐#5`, down to `• 4`: what agents have done that the
+        human has not seen; on a screen of `width` 0 only how many. None in the past.
         """
         state, mark = self._context.state, sign("changed", ascii_only=self._context.ascii_only)
         if self._context.link.as_of is not None:
             return None
         if not state.seen.has_changes and not any(is_new(state, need) for need in found):
-            return Changes((f"{mark} ", "$muted"), ("0 changed", "0"))
+            return Changes((f"{mark} ", "$muted"), ("0 changed", "0 changed", "0"))
         # Imported here, as nothing may have changed when a screen begins.
         from tui_tasks.tui.widgets import changes_text
 
@@ -234,8 +241,8 @@ class Counts:
         text = changes_text.changed_words(self._context, found)
         numbers = (f"{text} since {since}", text, text.partition(" ")[0])
         news = changes_text.what_changed(self._context, found) if width else ()
-        ways = changes_text.news_ways(news, since, ascii_only=self._context.ascii_only)
-        return Changes((f"{mark} ", NEW), (*ways, *numbers))
+        ways = changes_text.news_ways(news, since, is_wide=width >= WIDE, ascii_only=self._context.ascii_only)
+        return Changes((f"{mark} ", NEW), numbers, *ways)
 
     def _looked_at(self) -> str:
         """Return since when changes are new."""
@@ -351,21 +358,27 @@ def _word(entry: AgentEntry) -> str:
 
 
 def _ways(counts: Sequence[Count], changes: Changes | None) -> Iterator[tuple[list[str], str]]:
-    """Yield the words of the counts, and those of the changes, the longest first: what has changed gives way up to its
-    number and a word, then the words of the counts, the last count's first, then that word.
+    """Yield the words of the counts, empty for one that is left out, and those of the changes, the longest first.
+
+    These give way in this order: the names of what has changed, as far as it does not need the human, and the word of
+    the questions; jobs that are slow; the other names; the words of the counts, the last count's first; the word for
+    what has changed.
     """
-    ways = changes.ways if changes else ("",)
+    changes = changes or Changes(("", ""), ("", "", ""))
     texts = [count.text for count in counts]
-    for words in ways[:-1] or ways:
-        yield texts, words
-    for at in range(len(counts) - 1, -1, -1):
-        texts = [*texts[:at], counts[at].short, *texts[at + 1 :]]
-        yield texts, ways[-2:][0]
-    yield texts, ways[-1]
+    briefs = [count.brief or count.text for count in counts]
+    least = [count.text if count.brief is None else count.brief for count in counts]
+    yield from ((texts, words) for words in changes.words or changes.numbers[:2])
+    yield from ((each, words) for words in changes.marks for each in (texts, briefs))
+    yield from ((least, words) for words in (*changes.marks[-1:], *changes.fewer_marks))
+    shorts = [text and count.short for text, count in zip(least, counts, strict=True)]
+    for at in range(len(counts), -1, -1):
+        yield [*least[:at], *shorts[at:]], changes.numbers[1]
+    yield shorts, changes.numbers[2]
 
 
 def _titled(counts: Sequence[Count], texts: Sequence[str], gap: str) -> list[Group]:
-    return [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True)]
+    return [Group(count.parts(text), count.act, gap) for count, text in zip(counts, texts, strict=True) if text]
 
 
 def _in_rule(context: Context, width: int, titles: Sequence[Group], end: Sequence[Part] = ()) -> list[Group]:
