@@ -39,6 +39,8 @@ _OTHER_OPTIONS: Final = {
     "--user": "--agent",
     "--database": "--db",
     "--file": "--db",
+    "-v": "--version",
+    "-V": "--version",
     "--cron": "--when",
     "--schedule": "--when",
 }
@@ -204,7 +206,7 @@ def _meant(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) 
         return f"-#{words[0][1:]}"
     if command == "export" and not words[0].startswith("-"):
         return f"> {words[0]}"
-    option = next((word.partition("=")[0] for word in words if word.startswith("--")), "")
+    option = next((word.partition("=")[0] for word in words if word.startswith("--") or word in _OTHER_OPTIONS), "")
     known = [option for action in parser._actions for option in action.option_strings]
     if not option or (meant := _OTHER_OPTIONS.get(option)) in known:
         return meant if option and meant else ""

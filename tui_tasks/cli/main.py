@@ -327,6 +327,7 @@ _INSTEAD = {
     **dict.fromkeys(("history", "report", "summary"), "`tui-tasks digest --since 8h` says what happened."),
     **dict.fromkeys(("stats", "statistics"), "`S` on the screen shows statistics."),
     "merge": "`tui-tasks work merge` merges work.",
+    "version": "`tui-tasks --version` prints it.",
 }
 """What does the work of a command that people look for."""
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import argparse
 
 
+_MAX_SAID: Final = 60
+"""How much of a word is repeated in an error."""
+
+
 def find_task(session: Session, reference: str) -> Task:
     """Return the task with a number (`1`, `#1`), a uid, or the beginning of one.
 
@@ -38,8 +42,9 @@ def find_task(session: Session, reference: str) -> Task:
         import shlex
 
         several = re.fullmatch(r"#?\d+(?:[,-]#?\d+)+", reference)
-        how = "name each task: 1 2 3" if several else f"`tui-tasks ls {shlex.quote(reference)}` finds titles with it"
-        raise NotFound("task", reference, f": {how}")
+        said = safe_line(reference, _MAX_SAID)
+        how = "name each task: 1 2 3" if several else f"`tui-tasks ls {shlex.quote(said)}` finds titles with it"
+        raise NotFound("task", said, f": {how}")
     if len(tasks) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")
     return tasks[0]

@@ -25,6 +25,7 @@ _AT: Final = r" - at `\$\.?(.*?)`$"
 NUMBERS_START: Final = 'the numbers of tasks start at "#1"'
 _BLANK = r"expected string matching regex '\\S'"
 _EMPTY = "expected string of length >= 1"
+_TOO_LONG = r"expected string of length <= (\d+)"
 
 # A schema takes longer to make than everything else about a refusal. Who changes one makes one of its own.
 _kept_schema = cache(schema)
@@ -92,6 +93,8 @@ def _hint(root: type[Arguments], kind: Any, path: str, value: Any) -> str:
 def _in_words(root: type[Arguments], path: str, message: str, value: Any) -> str:
     if message in (_BLANK, _EMPTY):
         return "must not be blank"
+    if (limit := re.fullmatch(_TOO_LONG, message)) is not None:
+        return f"has more than {int(limit[1]):,} characters"
     if message.startswith("Invalid enum value"):
         words = _words(_kept_schema(root), path)
         near = "" if root.hint(path, value) else nearest(_value_in(message), words)
