@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, shown, until
+from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
@@ -75,7 +75,7 @@ async def test_the_digest_gives_each_thing_one_line_where_all_have_no_room_for_m
     async with opened(make_app(evening.path), (80, 24)) as pilot:
         await press(pilot.app, pilot, "D")
         rows = lines(pilot.app)[-6:-1]
-        assert all(re.match(r"[> ] \? asks .*Question.*… +now", row) for row in rows), rows
+        assert all(re.match(r"(>•|• )\? asks .*Question.*… +now", row) for row in rows), rows
 
 
 async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_room(
@@ -250,3 +250,13 @@ async def test_a_job_has_its_number_and_failures_come_in_the_order_of_the_inbox(
         failed = [line for line in lines(app) if "✗ failed" in line]
         assert "#3 Fix flaky" in failed[0] and "S4 Digest mail" in failed[1]
         assert re.search(r"! late +S3 Restore test +due 19:50, no scheduler runs", shown(app))
+
+
+async def test_what_is_new_in_the_digest_is_marked_until_it_was_seen(plan, jobs, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "D")
+        marked = [line for line in lines(app) if line[:2] in ("• ", ">•")]
+        assert [re.search("#[0-9]", line)[0] for line in marked] == ["#4", "#7", "#3"]
+        await settle(pilot, "full_stop")
+        assert not any(line[:2] in ("• ", ">•") for line in lines(app))

@@ -497,7 +497,7 @@ async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen
         assert re.match(counts, counts_line(app))
         await settle(pilot, "D")
         assert re.match(counts, counts_line(app))
-        assert any(line.strip("> ").startswith("▲ gone") and "#9" in line for line in lines(app)), lines(app)
+        assert any(line.strip("> •").startswith("▲ gone") and "#9" in line for line in lines(app)), lines(app)
         await settle(pilot, "escape", "2")
         heads = shown(app)
         assert "? Needs you 3  ✗ 1" in heads and "✗ Failed 1" in heads

@@ -14,13 +14,13 @@ from typing_extensions import override
 
 from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look
+from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import NEW, Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -142,7 +142,7 @@ class DigestRows(RowDrawing[DigestRow]):
         at = row.line.state_since if row.entry is None else row.entry.at
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         self.lasts(age_lasts(at, now))
-        *head, (text, style) = [look_.cursor_sign(after=" "), *self._parts(row, look_.width)]
+        *head, (text, style) = [*self._marks(row, look_, at), *self._parts(row, look_.width)]
         indent = sum(cell_len(part) for part, _ in head)
         room, tall = max(0, look_.width - _WHEN - indent), self.heights.get(row.key, 1)
         if tall > 1:
@@ -152,6 +152,12 @@ class DigestRows(RowDrawing[DigestRow]):
         if line:
             return [(" " * indent, ""), shown]
         return [*head, shown, (f" {age(at, now) if at else '':>{_WHEN - 2}} ", "$muted")]
+
+    def _marks(self, row: DigestRow, look_: RowLook, at: int | None) -> list[Part]:
+        """Return the cursor, or in its place the mark of a line that is new. What is late came by time alone."""
+        is_new = row.entry is None and row.line.part != "late" and self.context.state.seen.is_new(at, row.line.task)
+        new = sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
+        return [look_.cursor_sign(), (new, NEW)] if look_.cursor else [(f"{new} ", NEW)]
 
     def _parts(self, row: DigestRow, width: int) -> list[Part]:
         return self._entry(row.entry, width) if row.entry is not None else self._line(row.line, width)

@@ -136,6 +136,10 @@ class DigestScreen(Overlay):
             self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)
         self._head.redraw()
 
+    @override
+    def all_seen(self) -> None:
+        self.window.redraw()
+
     def agents_changed(self) -> None:
         """Read it again after an agent has come or gone."""
         self._head.redraw()

@@ -112,7 +112,8 @@ def _none_ran(facts: WorkFacts) -> bool:
 
 def _claim(facts: WorkFacts, room: int, *, ascii_only: bool) -> list[Drawn]:
     """Return what the agent says of its work, no louder than what its checks say."""
-    said = quoted(facts.work.summary or "", room, ascii_only=ascii_only)
+    said: list[Drawn] = [[(f" {agent_text.who(facts.work.agent, 24)} says:", "")]]
+    said += quoted(facts.work.summary or "", room, ascii_only=ascii_only)
     is_proven = bool(facts.checks) and all(check.state == "passed" for check in facts.checks)
     return said if is_proven else [[(text, "$muted") for text, _ in line] for line in said]
 
@@ -310,9 +311,9 @@ def _paths(title: str, paths: Sequence[str], room: int, style: str) -> list[Draw
 
 def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     if not facts.checks:
-        words = f"#{facts.task.number} has no check: add [check.NAME] to the configuration file."
+        words = "[check.NAME] in the configuration file defines a check."
         if check_queries.definitions(context.db):
-            words = f"#{facts.task.number} has no check. `tui-tasks check give {facts.task.number} NAME` gives it one."
+            words = f"`tui-tasks check give {facts.task.number} NAME` gives #{facts.task.number} a check."
         return [[], *block(words, room, "$muted")]
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
     cells = min(20, max(cell_len(safe_line(check.name)) for check in facts.checks))
