@@ -29,7 +29,7 @@ async def test_the_task_of_an_agent_that_asks_needs_you_in_its_row_and_on_the_bo
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         row = next(line for line in lines(app) if "Ship auth flow" in line)
-        assert row.split("Ship")[0].split()[-1] == "•?" and "may I drop" in row, row
+        assert row.split("Ship")[0].split()[-2:] == ["•", "?"] and "may I drop" in row, row
         await settle(pilot, "2")
         assert "Ship auth flow" in columns(app)["Needs you"]
         assert "may I drop" in shown(app)
