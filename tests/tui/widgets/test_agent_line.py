@@ -121,7 +121,7 @@ AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
         ((40, 12), []),
         ((80, 20), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
         ((80, 24), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
-        ((120, 40), [f"{BUSY}  · claude-6 idle", AT_WORK]),
+        ((120, 40), [BUSY, f"{AT_WORK}  · claude-6 idle"]),
         ((260, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  · claude-6 idle"]),
     ],
 )
@@ -192,5 +192,25 @@ entries = st.lists(
 def test_the_line_is_never_wider_than_the_screen_and_counts_all(found: list[AgentEntry], width: int) -> None:
     groups = groups_of(width, *found)
     assert sum(group.size + len(group.gap) for group in groups) - len(groups[0].gap) < width
-    last = "".join(text for text, _ in groups[-1].parts)
-    assert len(found) == (len(groups) - 1 + int(last.split()[0][1:]) if last.startswith("+") else len(groups))
+    texts = ["".join(text for text, _ in group.parts) for group in groups]
+    more = int(texts.pop().split()[0][1:]) if texts[-1].startswith("+") else 0
+    assert len(found) == more + sum(1 + text.count(", ") for text in texts)
+
+
+def test_a_working_agent_is_not_hidden_by_what_another_asks():
+    asking = entry("working", "claude-1", "#5", TESTS, "asks #4")
+    found = (*WHY[:3], asking, MANY[4], *(entry("idle", who) for who in ("codex-2", "watcher")))
+    assert line(80, *found) == " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +2 idle"
+
+
+def test_idle_agents_are_one_item_behind_all_others():
+    idle = (entry("idle", "codex-2"), entry("idle", "watcher"))
+    assert line(80, MANY[1], *idle) == " ? claude-2 waits #7  · codex-2, watcher idle"
+    assert line(80, *idle, finished=[replace(idle[0], word="finished")]).startswith(" · codex-2, watcher idle  · ")
+
+
+def test_the_verb_before_a_tool_gives_way_before_the_tool():
+    asks = replace(entry("waiting", "claude-3"), word="asks: Bash")
+    busy = entry("working", "claude-1", "#5", TESTS)
+    assert line(70, asks, busy) == f" ? claude-3 asks: Bash  ◐ claude-1 #5 {TESTS}"
+    assert line(40, asks, busy) == " ? claude-3 Bash  ◐ claude-1 #5"

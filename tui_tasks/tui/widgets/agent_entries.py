@@ -43,6 +43,7 @@ _MAX_NAME: Final = 40
 _MAX_WHY: Final = 16
 _MAX_WORDS: Final = 200
 _ASKS: Final = " asks"
+_FOR_TOOL: Final = "asks: "
 
 
 class AgentEntry(msgspec.Struct, frozen=True):
@@ -105,13 +106,19 @@ class AgentEntry(msgspec.Struct, frozen=True):
 
     @property
     def brief(self) -> AgentEntry:
-        """The entry without the word that its mark says already."""
-        return msgspec.structs.replace(self, word="") if self.word in _SAID_BY_MARK else self
+        """The entry without the words that its mark says already."""
+        word = "" if self.word in _SAID_BY_MARK else self.word.removeprefix(_FOR_TOOL)
+        return msgspec.structs.replace(self, word=word)
 
     @property
     def bare(self) -> AgentEntry:
         """The entry without why it has failed or what it asks for."""
         return msgspec.structs.replace(self, word="") if self.state in _BY_MARK else self
+
+    @property
+    def least(self) -> AgentEntry:
+        """The entry with neither these nor what it asks though it works on."""
+        return msgspec.structs.replace(self.bare, asks="")
 
     @property
     def with_reason(self) -> AgentEntry:
@@ -286,7 +293,8 @@ class AgentEntries:
             from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
             word = ask_text.tool_asked_for(member.ask) if member.ask is not None else ""
-            return self._entry(member, "waiting", word or "waits", has_task=False, about=self._asked_about(member))
+            word = f"{_FOR_TOOL}{word}" if word else "waits"
+            return self._entry(member, "waiting", word, has_task=False, about=self._asked_about(member))
         if shown == "ready":
             return self._entry(member, "ready", "to review")
         return self._entry(member, "idle", "idle", has_task=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
 from textual import events
 
 from tui_tasks.text.safe import cell_len
@@ -90,7 +91,7 @@ def agent_rows(
         rows = (busy[:half], busy[half:] + (idle if urgent else []))
     else:
         half = (len(work) + 1) // 2
-        rows = (urgent + idle, work) if urgent else (work[:half], work[half:] + idle)
+        rows = (urgent, work + idle) if urgent else (work[:half], work[half:] + idle)
     return [agent_groups(context, row, size.width) for row in rows if row]
 
 
@@ -102,7 +103,7 @@ def agent_groups(
 
     Who is shown depends on who is there, not on the words of those at work. What is shown of each gives way in this
     order: the name of a task, an idle agent, a part of the last words, words that a mark says, the last words, the
-    reason of a failure.
+    reason of a failure, what an agent asks though it works on.
     """
     act, gap = lambda: context.do("agents"), " " * _gap(width)
     if not entries:
@@ -117,6 +118,7 @@ def agent_groups(
             Group(entry.parts(name, word, room, ascii_only=context.ascii_only), entry.act, gap)
             for entry, name, word in zip(shown, names, said, strict=True)
         ]
+        groups = _with_idle_as_one(groups, shown)
         if more:
             return [*groups, Group([(more.strip(), "$muted")], act, gap if len(more) > len(more.strip()) + 1 else " ")]
     for entry in finished:
@@ -126,6 +128,16 @@ def agent_groups(
             break
         groups.append(last)
     return groups
+
+
+def _with_idle_as_one(groups: list[Group], shown: Sequence[AgentEntry]) -> list[Group]:
+    """Return the groups with one for all that are idle: `· codex-2, watcher idle`."""
+    idle = [at for at, entry in enumerate(shown) if (entry.state, entry.word) == ("idle", "idle")]
+    if len(idle) < 2 or idle != list(range(idle[0], len(shown))):
+        return groups
+    first = groups[idle[0]]
+    parts = [first.parts[0], (", ".join(shown[at].who for at in idle), ""), (" idle", "$muted")]
+    return [*groups[: idle[0]], replace(first, parts=parts)]
 
 
 def _more(rest: Sequence[AgentEntry], gap: str) -> str:
@@ -148,6 +160,7 @@ def _shown(entries: Sequence[AgentEntry], width: int) -> tuple[list[AgentEntry],
         ([one.brief for one in first], LEAST_WORD),
         ([one.brief for one in first], 0),
         ([one.bare for one in first], 0),
+        ([one.least for one in first], 0),
     )
     for form, words in forms:
         sizes = [gap + entry.size(words) for entry in form]
