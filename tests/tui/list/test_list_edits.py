@@ -199,7 +199,7 @@ async def test_a_task_that_an_agent_works_on_is_deleted_once_it_was_asked(app, p
     async with opened(app, (80, 24)) as pilot:
         app.context.navigation.go_to(plan[5])
         await settle(pilot, "d")
-        asked = "Delete “Ship auth flow”? claude-1 works on it, #6 depends on it, 7 log entries."
+        asked = "Delete “Ship auth flow”? claude-1 works on it, #6 waits for it, 7 log entries."
         assert asked in " ".join(shown(app).split())
         await press(app, pilot, "n")
         assert not task(app, plan[5]).deleted
@@ -210,12 +210,34 @@ async def test_a_task_that_an_agent_works_on_is_deleted_once_it_was_asked(app, p
         assert said(app) == "Deleted “Ship auth flow”. u brings it back."
 
 
-async def test_a_task_that_no_agent_works_on_is_deleted_at_once_and_the_task_that_depends_on_it_is_named(app, plan):
-    by_agent(plan, "human", LogTask(plan[8], "mine"), EditTask(plan[9], {"depends_on": (plan[8],)}))
+async def test_a_task_that_open_tasks_wait_for_is_deleted_once_it_was_asked(app, plan):
+    by_agent(
+        plan, "human", LogTask(plan[8], "mine"), EditTask(plan[9], {"depends_on": (plan[8],), "status": "pending"})
+    )
     async with opened(app, (80, 24)) as pilot:
         app.context.navigation.go_to(plan[8])
+        await settle(pilot, "d")
+        assert "Delete “Backup restore drill”? #9 waits for it." in shown(app)
+        await press(app, pilot, "enter")
+        assert not task(app, plan[8]).deleted
+        await press(app, pilot, "d", "y")
+        assert said(app) == "Deleted “Backup restore drill”. u brings it back."
+
+
+async def test_tasks_that_wait_for_marked_ones_are_named(app, plan):
+    by_agent(plan, "human", *(EditTask(plan[n], {"depends_on": (plan[8],), "status": "pending"}) for n in (7, 9)))
+    async with opened(app) as pilot:
+        app.pane.row_list.mark([plan[8], plan[9]])
+        await settle(pilot, "d")
+        assert "#7 waits for them." in shown(app)
+
+
+async def test_a_task_is_deleted_at_once_where_no_task_waits_for_it(app, plan):
+    by_agent(plan, "human", EditTask(plan[9], {"depends_on": (plan[8],), "status": "done"}))
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[8])
         await press(app, pilot, "d")
-        assert said(app) == "Deleted “Backup restore drill”. #9 depends on it. u brings it back."
+        assert task(app, plan[8]).deleted
 
 
 async def test_a_second_deletion_says_what_undo_brings_back_after_it(app, plan):

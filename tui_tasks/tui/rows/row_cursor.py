@@ -304,7 +304,7 @@ class Landing:
         self._context = context
         self._key: str | None = None
         self._at = 0.0
-        self._is_own = False
+        self._is_own = self._is_after_deletion = False
         # By the key of the row: who has set which status last, and when.
         self._set: dict[str, tuple[str, str, float]] = {}
 
@@ -316,6 +316,7 @@ class Landing:
             self._key = None
         elif now != before:
             self._key, self._at, self._is_own = now, monotonic(), changes.is_own
+            self._is_after_deletion = any(one.kind == "task.deleted" and one.task == before for one in changes.entries)
 
     def forget(self) -> None:
         """Note that the human has moved the cursor, or was asked."""
@@ -326,10 +327,10 @@ class Landing:
         return key is not None and key == self._key
 
     def is_surprise(self, key: str | None) -> bool:
-        """Return whether the cursor came to a row by what others did, however long ago, or by what the human did too
-        late for the row to be read when the key was pressed.
+        """Return whether the cursor came to a row by what others did or by a deletion, however long ago, or by what the
+        human did too late for the row to be read when the key was pressed.
         """
-        return self.is_at(key) and (not self._is_own or self._is_too_late(self._at))
+        return self.is_at(key) and (not self._is_own or self._is_after_deletion or self._is_too_late(self._at))
 
     def is_unread(self, key: str | None) -> bool:
         """Return whether it came there by what others did, too late for the row to be read when the key was pressed."""

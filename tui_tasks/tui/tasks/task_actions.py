@@ -21,7 +21,7 @@ from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS, blocks_dependents
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import MINUTE, count
@@ -215,9 +215,9 @@ class TaskActions(Controller):
     # The rest
 
     async def do_delete(self) -> None:
-        """Delete; ask about marked tasks and about one that an agent works on.
+        """Delete; ask about marked tasks, about one that an agent works on, and about one that others wait for.
 
-        Ask as well about one that may not have been read: the cursor moved there by itself, or an agent has just
+        Ask once as well about one that may not have been read: the cursor moved there by itself, or an agent has just
         changed it.
         """
         from tui_tasks.tui.inputs.dialogs import confirm
@@ -227,7 +227,8 @@ class TaskActions(Controller):
             return
         named = self._named(tasks)
         is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
-        why = self._why_ask(tasks[0]) if len(tasks) == 1 else []
+        why = self._why_ask(tasks[0]) if len(tasks) == 1 else [*filter(None, [self._waiting_for(tasks)])]
+        self.landing.forget()
         question = " ".join((f"Delete {self._listed(tasks)}?", *(f"{words}." for words in why)))
         if (is_elsewhere or why) and not await confirm(
             context, question, "delete them" if len(tasks) > 1 else "delete it"
@@ -239,9 +240,8 @@ class TaskActions(Controller):
         then = self._deleted_before()
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
-        freed = f" {waiting}." if len(tasks) == 1 and not why and (waiting := self._waiting_for(tasks[0])) else ""
         on = _goes_on(context.db, tasks)
-        context.say(f"Deleted {named}.{freed}{on} {context.keymap.key_of('undo')} brings {them} back{then}.")
+        context.say(f"Deleted {named}.{on} {context.keymap.key_of('undo')} brings {them} back{then}.")
 
     def _deleted_before(self) -> str:
         """Return what the human's newest change deleted, if it did so within the last minute: undo comes to it next."""
@@ -268,19 +268,21 @@ class TaskActions(Controller):
             parts.append(f"{agent_text.who(who, 40)} works on it")
         if ready:
             parts.append(f"{_works_of(ready)} for your review")
-        if parts:
-            logged = task_records.log_count(db, task.uid)
-            parts += [self._waiting_for(task), count(logged, "log entry", "log entries") if logged else ""]
+        logged = task_records.log_count(db, task.uid) if parts else 0
+        parts += [self._waiting_for([task]), count(logged, "log entry", "log entries") if logged else ""]
         why = ", ".join(filter(None, parts))
         return [*[MOVED_BY_ITSELF] * self.landing.is_surprise(task.uid), *[why] * bool(why)]
 
-    def _waiting_for(self, task: Task) -> str:
-        """Return which tasks depend on one, in words; empty: none does."""
-        waiting = overview.dependents(self._context.db, task.uid)
-        if not waiting:
+    def _waiting_for(self, tasks: Sequence[Task]) -> str:
+        """Return which other tasks wait for some, in words; empty: none does."""
+        db, chosen = self._context.db, {task.uid for task in tasks}
+        held_up = overview.waiting_on(db, [one.uid for one in tasks if blocks_dependents(one.status, deleted=False)])
+        found = task_queries.live_tasks(db, sorted(held_up - chosen))
+        numbers = sorted(task.number for task in found if task.status == "pending")
+        if not numbers:
             return ""
-        others = f"#{waiting[0].number}" if len(waiting) == 1 else count(len(waiting), "task")
-        return f"{others} {'depends' if len(waiting) == 1 else 'depend'} on it"
+        named = ", ".join(f"#{number}" for number in numbers[:_NAMED]) + ", …" * (len(numbers) > _NAMED)
+        return f"{named} {'waits' if len(numbers) == 1 else 'wait'} for {'it' if len(tasks) == 1 else 'them'}"
 
     def _have_changed(self, tasks: Sequence[Task], what: str) -> bool:
         """Return whether others have changed tasks since the human was asked about them, and say which ones."""
