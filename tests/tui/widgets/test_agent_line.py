@@ -206,6 +206,7 @@ def test_a_working_agent_is_not_hidden_by_what_another_asks():
 def test_idle_agents_are_one_item_behind_all_others():
     idle = (entry("idle", "codex-2"), entry("idle", "watcher"))
     assert line(80, MANY[1], *idle) == " ? claude-2 waits #7  · codex-2, watcher idle"
+    assert line(48, MANY[1], *idle) == " ? claude-2 waits #7  +2 idle", "with all names or none"
     assert line(80, *idle, finished=[replace(idle[0], word="finished")]).startswith(" · codex-2, watcher idle  · ")
 
 

@@ -170,8 +170,8 @@ def _shown(entries: Sequence[AgentEntry], width: int) -> tuple[list[AgentEntry],
         if number >= busy or form is forms[-1][0]:
             break
     number = max(1, number)
-    if words < _ROOM_FOR_WORDS:
-        number = min(number, max(1, busy))
+    if words < _ROOM_FOR_WORDS or number < len(entries):
+        number = min(number, busy or number)
     return list(form[:number]), room - sum(sizes[:number])
 
 
