@@ -12,7 +12,7 @@ import pytest
 from tui_tasks.cli.main import main
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.store import Store
@@ -63,6 +63,25 @@ def test_a_project_that_is_not_there_has_no_tasks_to_read_and_is_told_so(db, cap
 def test_a_list_that_is_not_there_is_told_so_by_every_command(db, capsys, words) -> None:
     assert main([*words.split(), "--list", "site/tasklst", "--db", db]) == 1
     assert "no list site/tasklst (did you mean site/tasklist?)" in capsys.readouterr().err
+
+
+def test_a_list_of_a_project_is_found_by_the_name_that_the_log_writes(db, capsys) -> None:
+    with Store(db) as store:
+        store.commit(EnsureList("Errands", "task", "site"), actor="human", now=1)
+    before = lists(db)
+    for words in ("add Milk", "ls", "next"):
+        capsys.readouterr()
+        assert main([*words.split(), "--list", "site/Errands", "--db", db]) == 0
+        assert "Milk" in capsys.readouterr().out
+    assert lists(db) == before
+
+
+def test_a_name_of_a_project_and_a_list_that_two_lists_have_is_refused(db, capsys) -> None:
+    with Store(db) as store:
+        for agent in ("one", "two"):
+            store.commit(CreatePlan("Ship", "", project="site", agent=agent), actor=agent, now=1)
+    assert main(["ls", "--list", "site/Ship", "--db", db]) == 1
+    assert "2 plans have the title site/Ship: name one by its id" in capsys.readouterr().err
 
 
 def test_with_new_it_is_made(db) -> None:

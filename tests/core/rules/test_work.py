@@ -367,5 +367,5 @@ def test_a_revert_names_all_of_four_tasks_and_the_work_for_review_on_those_that_
     human(WorkReady(human(start(task)).uid))
     changes = change_summaries.of_agent(store.db, "agent", 0)
     question = change_summaries.summary(store.db, changes).question
-    assert "to 4 tasks? Four, Three, Two, Rotate keys. It deletes what waits for your review: " in question
-    assert question.endswith(": #1 (work of claude-1).")
+    assert "to 4 tasks? Four, Three, Two, Rotate keys. It deletes #2, #3, #4, and " in question
+    assert question.endswith(" what waits for your review: #1 (work of claude-1).")

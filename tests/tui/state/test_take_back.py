@@ -103,6 +103,13 @@ async def test_from_the_log_the_change_of_an_entry_is_taken_back_whoever_made_it
     sound(plan)
 
 
+def test_the_question_before_a_revert_names_the_tasks_that_it_deletes(plan):
+    by_agent(plan, "rogue", AddTask("Spam", plan.list_uid), EditTask(plan[5], {"priority": 1}))
+    with Store(plan.path) as store:
+        made = change_summaries.summary(store.db, change_summaries.of_agent(store.db, "rogue", 0))
+    assert made.question == "Revert 2 changes to 2 tasks? Spam, Ship auth flow. It deletes #10."
+
+
 async def test_what_others_have_changed_since_is_left_and_told(plan, make_app):
     by_agent(plan, "rogue", EditTask(plan[5], {"name": "Vandalised"}))
     by_agent(plan, "claude-1", EditTask(plan[5], {"name": "Mended"}))

@@ -54,7 +54,7 @@ _LISTED: Final = ": `tui-tasks lists` lists them"
 
 
 def find_list(db: Database, name: str) -> TaskList:
-    """Return the list of a name, the plan of an id, or else the only plan of a title.
+    """Return the list of a name, the plan of an id, or else the only plan of a title or list of `PROJECT/NAME`.
 
     Raises:
         NotFound: there is none.
@@ -75,10 +75,14 @@ def _list_or_none(db: Database, name: str) -> TaskList | None:
     home = task_queries.find_list(db, name)
     if home is not None:
         return home
-    plans = [home for home in task_queries.each_list(db) if home.kind == "plan" and home.name == name]
+    lists = list(task_queries.each_list(db))
+    plans = [home for home in lists if home.kind == "plan" and home.name == name]
+    # As the log writes the list of a project.
+    plans = plans or [home for home in lists if home.project and f"{home.project}/{home.name}" == name]
     if len(plans) > 1:
-        ids = " or ".join(f"{plan.uid} ({_facts(plan)})" for plan in plans)
-        raise Conflict(f"{len(plans)} plans have the title {name}: name one by its id, {ids}")
+        ids = " or ".join(f"{home.uid if home.kind == 'plan' else home.name} ({_facts(home)})" for home in plans)
+        what = "plans have the title" if all(home.kind == "plan" for home in plans) else "lists have the name"
+        raise Conflict(f"{len(plans)} {what} {name}: name one by its id, {ids}")
     return plans[0] if plans else None
 
 

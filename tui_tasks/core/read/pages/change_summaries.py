@@ -36,6 +36,7 @@ class Summary(NamedTuple):
         tasks: how many tasks they are about.
         names: the first names of these tasks.
         reviewed: the tasks that an undo deletes, and whose work waits for review: `#13 (work of bob)`.
+        created: other tasks that an undo deletes: `#9`.
     """
 
     actors: tuple[str, ...]
@@ -44,11 +45,12 @@ class Summary(NamedTuple):
     tasks: int
     names: tuple[str, ...]
     reviewed: tuple[str, ...] = ()
+    created: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
-        """Return what to ask: `Revert 67 changes to 7 tasks? Ship it, Fix it, Renew it and 4 more`; of deletions alone
-        `Revert 9 deletions? Ship it, …`.
+        """Return what to ask: `Revert 67 changes to 7 tasks? Ship it, Fix it, Renew it and 4 more. It deletes #9.`; of
+        deletions alone `Revert 9 deletions? Ship it, …`.
         """
         names = ", ".join(safe_line(name, 24) for name in self.names)
         more = f" and {self.tasks - len(self.names):,} more" if self.tasks > len(self.names) else ""
@@ -56,8 +58,11 @@ class Summary(NamedTuple):
         what = f"{count(self.entries, 'change')}{to}"
         if self.deleted == self.entries:
             what = count(self.deleted, "deletion")
-        lost = f". It deletes what waits for your review: {', '.join(self.reviewed)}." if self.reviewed else ""
-        return f"Revert {what}? {names}{more}{lost}".strip()
+        others = f" and {len(self.created) - MAX_NAMES:,} more" if len(self.created) > MAX_NAMES else ""
+        gone = [f"{', '.join(self.created[:MAX_NAMES])}{others}"] if self.created else []
+        gone += [f"what waits for your review: {', '.join(self.reviewed)}"] if self.reviewed else []
+        deletes = f". It deletes {', and '.join(gone)}." if gone else ""
+        return f"Revert {what}? {names}{more}{deletes}".strip()
 
     @property
     def text(self) -> str:
@@ -171,15 +176,18 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
     shown = MAX_NAMES + (len(tasks) == MAX_NAMES + 1)
     read = (task_queries.any_task(db, uid) for uid in list(tasks)[:shown])
     names = tuple(task.name for task in read if task is not None)
-    return Summary(tuple(actors), entries, deleted, len(tasks), names, tuple(_reviewed(db, created)))
+    reviewed = dict(_reviewed(db, created))
+    others = sorted(task.number for task in task_queries.live_tasks(db, list(created - reviewed.keys())))
+    named = tuple(f"#{number}" for number in others)
+    return Summary(tuple(actors), entries, deleted, len(tasks), names, tuple(reviewed.values()), named)
 
 
-def _reviewed(db: Database, uids: Collection[str]) -> Iterator[str]:
-    """Yield each of the tasks whose work waits for review, with the agent of that work."""
+def _reviewed(db: Database, uids: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the uid of each of the tasks whose work waits for review, and its number with the agent of that work."""
     for work in work_queries.ready(db) if uids else ():
         if work.task_uid in uids:
             task = task_queries.task_or_deleted(db, work.task_uid)
-            yield f"#{task.number} (work of {display_name(work.agent, 30)})"
+            yield work.task_uid, f"#{task.number} (work of {display_name(work.agent, 30)})"
 
 
 def description(db: Database, change: int, *, undone: bool, on_screen: bool = False) -> str:
