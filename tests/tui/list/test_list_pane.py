@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import below, by_agent, counts_line, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW, SECOND
-from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.pages import board_pages
@@ -130,6 +130,20 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
             await press(app, pilot, "exclamation_mark")
             seen.append(app.pane.row_list.cursor)
         assert seen == [plan[4], plan[7], plan[3], plan[4]]
+
+
+async def test_attention_goes_first_to_what_is_most_urgent_wherever_the_cursor_is(app, plan):
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[3])
+        await until(pilot, lambda: app.pane.target() == plan[3])
+        await press(app, pilot, "exclamation_mark")
+        assert app.pane.target() == plan[4] and said(app).startswith("1 of 3: question, #4")
+        by_agent(plan, "claude-2", OpenAsk("Which port?", task_uid=plan[2]), now=NOW + 1)
+        await until(pilot, lambda: len(app.state.asks) == 3)
+        app.navigation.go_to(plan[3])
+        await until(pilot, lambda: app.pane.target() == plan[3])
+        await press(app, pilot, "exclamation_mark")
+        assert app.pane.target() == plan[2], "a question that came since"
 
 
 async def test_attention_goes_through_all_that_is_counted_in_the_order_of_the_counts(app, plan, agent):

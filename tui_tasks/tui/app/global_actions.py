@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.read.pages import list_pages
@@ -41,8 +42,9 @@ class GlobalActions(Controller):
         self._stop = stop
         # The newest entry of the journal when the screen opened.
         self._opened_at = context.link.seq
-        # What `!` has gone to last.
+        # What `!` has gone to last, and when, in microseconds.
         self._went_to: Need | None = None
+        self._went_at = 0
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
@@ -154,7 +156,9 @@ class GlobalActions(Controller):
         await seen_actions.mark(self._context)
 
     def do_attention(self) -> None:
-        """Go to the next of all that needs the human, in the order in which the inbox lists it."""
+        """Go to the next of all that needs the human, in the order in which the inbox lists it; first to what is more
+        urgent, and has come since this key was pressed last.
+        """
         from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
         context, found, last = self._context, Needs(self._context).all(), self._went_to
@@ -166,8 +170,12 @@ class GlobalActions(Controller):
         if last is not None and last.task in (None, target):
             # A task may need the human more than once.
             here = last
-        need = next((one for one in found if here is not None and one.order > here.order), found[0])
-        self._went_to = need
+        need = found[0]
+        if here is not None:
+            come = (one for one in found if one.order < here.order and (one.at or 0) > self._went_at)
+            after = (one for one in found if one.order > here.order)
+            need = next(chain(come, after), need)
+        self._went_to, self._went_at = need, context.clock.now()
         there = list_pages.line(context.db, need.task) if need.task is not None else None
         home = context.state.lists.get(there.list_id) if there is not None and not there.deleted else None
         is_elsewhere = home is not None and home.id != context.state.list_id
