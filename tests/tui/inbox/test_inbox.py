@@ -7,6 +7,7 @@ from textual import events
 
 from tests.tui.boards import status
 from tests.tui.driving import SIZES, by_agent, counts_line, lines, named, said, settle, shown, until
+from tests.tui.inbox.test_inbox_lines import in_list
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
@@ -34,8 +35,8 @@ async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goe
         await settle(pilot, "a", "1")
         assert asks(app)["claude-1"].answer == "pyjwt"
         assert asks(app)["claude-2"].state == "open"
-        to, one = ("", "1") if size == (40, 12) else (" to claude-1", "1 question")
-        assert said(app) == f"Sent{to}: pyjwt. h shows it, {one} left." and said(app) in shown(app)
+        to = "" if size == (40, 12) else " to claude-1"
+        assert said(app) == f"Sent{to}: pyjwt. h shows it." and said(app) in shown(app)
         assert app.screen.ask.agent == "claude-2" and "delete the old GA" in shown(app)
         await settle(pilot, "h")
         assert 'answered just now: "pyjwt"' in shown(app)
@@ -109,12 +110,22 @@ async def test_after_the_last_question_l_stays_in_the_inbox_and_enter_goes_back(
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "1", "y")
         assert asks(app)["claude-2"].answer == "approve"
-        assert 'answered just now: "approve"' in shown(app) and "No more questions." in said(app)
+        assert 'answered just now: "approve"' in shown(app) and "That was the last." in said(app)
         await settle(pilot, "l")
         assert isinstance(app.screen, Inbox)
         assert said(app) == "h has gone back to no question. j moves down."
         await settle(pilot, "enter")
         assert not isinstance(app.screen, Inbox)
+
+
+async def test_the_word_of_an_answered_question_moves_no_other_row(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "h")
+        rows = [line[2:] for line in in_list(app) if "#4 " not in line]
+        await settle(pilot, "1", "h")
+        assert any("#4 " in line and " answered" in line for line in in_list(app))
+        assert [line[2:] for line in in_list(app) if "#4 " not in line] == rows
 
 
 async def test_a_number_without_a_question_says_why_and_where_numbers_show_panes(plan, make_app):

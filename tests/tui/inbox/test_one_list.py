@@ -122,6 +122,12 @@ def test_questions_of_one_instant_stand_in_the_order_of_the_inbox() -> None:
     assert [need.row for need in sorted(needs, key=lambda need: need.order)] == sorted(asks, key=ask_queries.by_age)
 
 
+def test_failures_in_one_row_are_as_old_as_the_newest_of_them():
+    needs = [Need(open_needs.FAILED, uid, "failed", at, uid, row=uid) for at, uid in enumerate("abc", NOW)]
+    (one,) = open_needs.grouped(needs, lambda need: "no such host")
+    assert (one.at, one.count, [part.at for part in one.parts]) == (NOW + 2, 3, [NOW, NOW + 1, NOW + 2])
+
+
 async def test_the_next_key_goes_round_all_of_it_in_that_order(everything, make_app):
     app = make_app(everything.path)
     async with opened(app, (120, 60)) as pilot:

@@ -33,7 +33,6 @@ from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
@@ -282,13 +281,12 @@ class AskAnswers(Controller):
         if not await send_answer(self._context, answered, ask):
             return
         self._inbox.forget(ask)
-        left = sum(other.uid != ask.uid for other in self._context.state.asks)
-        key_of, more = self._context.keymap.key_of, "No more questions."
-        others = f"{left:,}" if self._inbox.small else open_needs.counted(left, "question")
+        # It stays while others ask: no number of those that are left.
+        key_of, more = self._context.keymap.key_of, "That was the last."
         if self._inbox.go_on(ask):
-            more = f"{key_of('ask_before')} shows it, {others} left."
-        elif left:
-            more = f"{key_of('ask_open')} goes on, {others} left."
+            more = f"{key_of('ask_before')} shows it."
+        elif any(other.uid != ask.uid for other in self._context.state.asks):
+            more = f"{key_of('ask_open')} goes on."
         sent = ask_text.in_one_line(answered.answer)
         head = "Sent" if self._inbox.small else f"Sent to {agent_text.who(ask.agent, 20)}"
         room = self._inbox.size.width - cell_len(head) - cell_len(more) - 5

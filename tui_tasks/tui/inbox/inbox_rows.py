@@ -42,7 +42,9 @@ _LOOKED_AT: Final = 200
 
 
 class Columns(NamedTuple):
-    """The widths in cells of number, project, agent and age; 0: no row has it."""
+    """The widths in cells of number, project, agent and age; 0: no row has it. A word in place of an age widens its own
+    row alone.
+    """
 
     number: int = 0
     where: int = 0
@@ -105,7 +107,7 @@ class InboxRows(RowDrawing[InboxLine]):
             max((cell_len(self._number(row)) for row in rows), default=0),
             _WHERE * any(isinstance(row, Ask) and projects.of_ask(row) for row in rows),
             max((cell_len(self._who(row)) for row in rows), default=0),
-            max(_AGE, *(cell_len(self.standing(row)) for row in rows)) if rows else _AGE,
+            max(_AGE, *(cell_len(self.standing(row)) * (not self._has_word(row)) for row in rows)) if rows else _AGE,
         )
         return before != self._columns
 
@@ -226,17 +228,24 @@ class InboxRows(RowDrawing[InboxLine]):
         beside = f"{where}{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  "
         if self.wraps or isinstance(row, FoldedAsks) or (isinstance(row, Ask) and row.is_permission):
             return beside
-        room = width - self._indent() - 2 - self._columns.standing - 1
+        room = width - self._indent() - 2 - self._standing_width(row) - 1
         return "" if room - cell_len(beside) < cell_len(self._title(row)) <= room else beside
 
     def _right_width(self, row: InboxLine, width: int) -> int:
-        return 2 + cell_len(self._beside(row, width)) + self._columns.standing + 1
+        return 2 + cell_len(self._beside(row, width)) + self._standing_width(row) + 1
+
+    def _has_word(self, row: InboxLine) -> bool:
+        """Return whether a question has been answered or put off, which a word says in the column of the ages."""
+        return isinstance(row, Ask) and (row.state != "open" or row.uid in self._later)
+
+    def _standing_width(self, row: InboxLine) -> int:
+        return max(self._columns.standing, cell_len(self.standing(row)))
 
     def _right(self, row: Ask | InboxItem, width: int) -> str:
         """Return project, agent and age."""
         if (span := self.standing_lasts(row)) is not None:
             self.lasts(span)
-        return f"  {self._beside(row, width)}{self.standing(row):>{self._columns.standing}} "
+        return f"  {self._beside(row, width)}{self.standing(row):>{self._standing_width(row)}} "
 
     def _flag(self, row: Ask | InboxItem) -> str:
         """Return the mark of a row that has come since the human looked."""

@@ -291,6 +291,7 @@ class Inbox(Overlay):
         if not 0 <= to < len(answered):
             return False
         self.window.change(self._read(under=ask_queries.ask(self.context.db, answered[to])))
+        self._fit_rows()
         self.window.move_to(answered[to])
         return True
 

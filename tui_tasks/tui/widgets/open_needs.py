@@ -256,7 +256,10 @@ def grouped(needs: Iterable[Need], reason: Callable[[Need], str]) -> list[Need]:
             continue
         first = found[places[of]]
         parts = (*(first.parts or (first,)), need)
-        found[places[of]] = msgspec.structs.replace(first, parts=parts, count=sum(part.count for part in parts))
+        # What is proposed waits since the first of it; of failures the newest is news.
+        at = first.at if need.kind == HELD else max(part.at or 0 for part in parts)
+        count = sum(part.count for part in parts)
+        found[places[of]] = msgspec.structs.replace(first, parts=parts, count=count, at=at)
     return found
 
 
