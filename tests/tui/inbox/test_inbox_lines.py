@@ -102,6 +102,18 @@ async def test_on_a_low_screen_what_an_entry_is_about_stands_in_one_line_and_who
         assert "it to be in the end?" in shown(app).partition("asks now")[2]
 
 
+async def test_on_a_low_screen_a_question_that_two_agents_ask_keeps_their_names(plan, make_app):
+    alike = "Drop the table users_old with its 1.2 million rows for ever?"
+    with Store(plan.path) as store:
+        for agent, words in (("codex-1", alike), ("codex-2", alike), ("codex-3", alike.replace("old", "new"))):
+            store.commit(OpenAsk(words), actor=agent, now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        rows = "\n".join(in_list(app))
+        assert all(f"codex-{number}  " in rows for number in (1, 2)) and "codex-3" not in rows, rows
+
+
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_entries_keep_their_lines_and_places_while_the_cursor_moves(every_kind, make_app, size):
     with Store(every_kind.path) as store:

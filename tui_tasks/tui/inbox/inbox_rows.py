@@ -4,6 +4,7 @@ rest of its text and what helps to decide.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -91,6 +92,8 @@ class InboxRows(RowDrawing[InboxLine]):
         self._tasks = tasks
         self._later = later
         self._columns = Columns()
+        # The questions that several agents ask.
+        self._alike: Collection[str] = ()
         self._texts: dict[str, tuple[tuple[int, bool], RowText]] = {}
 
     @property
@@ -103,6 +106,9 @@ class InboxRows(RowDrawing[InboxLine]):
         before, rows = self._columns, self._listed.rows[:_LOOKED_AT]
         self._texts = {}
         projects = self.context.state.projects
+        askers = [(row.agent, row.question) for row in rows if isinstance(row, Ask)]
+        asked = Counter(question for _, question in {*askers})
+        self._alike = {question for question, number in asked.items() if number > 1}
         self._columns = Columns(
             max((cell_len(self._number(row)) for row in rows), default=0),
             _WHERE * any(isinstance(row, Ask) and projects.of_ask(row) for row in rows),
@@ -218,7 +224,7 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _beside(self, row: InboxLine, width: int) -> str:
         """Return project and agent; a row without them leaves their cells to its text, as one does whose text is whole
-        in them alone.
+        in them alone and is no other agent's as well.
         """
         project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
         where = f"{fit(project, self._columns.where)}  " if project else ""
@@ -226,7 +232,8 @@ class InboxRows(RowDrawing[InboxLine]):
         if not where and not who:
             return ""
         beside = f"{where}{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  "
-        if self.wraps or isinstance(row, FoldedAsks) or (isinstance(row, Ask) and row.is_permission):
+        keeps = isinstance(row, Ask) and (row.is_permission or row.question in self._alike)
+        if self.wraps or isinstance(row, FoldedAsks) or keeps:
             return beside
         room = width - self._indent() - 2 - self._standing_width(row) - 1
         return "" if room - cell_len(beside) < cell_len(self._title(row)) <= room else beside
