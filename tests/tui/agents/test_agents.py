@@ -422,6 +422,17 @@ def test_a_pause_without_a_reason_is_told_to_the_human_in_other_words_than_to_th
     assert agent_text.pause_words(PAUSED) == "you have paused it" and agent_text.pause_words("not now") == "not now"
 
 
+@pytest.mark.parametrize(("message", "times"), [(PAUSED, 0), ("not today", 1)])
+async def test_below_the_row_of_a_paused_agent_stands_only_a_reason_that_the_human_gave(plan, make_app, message, times):
+    by_agent(plan, "human", PauseAgent("claude-1", message))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("claude-1")
+        await settle(pilot)
+        assert shown(app).count("paused: ") == times
+
+
 async def test_the_key_after_a_resume_acts(plan, make_app):
     by_agent(plan, "human", PauseAgent("claude-1", "wait"))
     app = make_app(plan.path)

@@ -961,6 +961,15 @@ async def test_a_paused_agent_without_a_task_is_paused_not_idle(plan, make_app):
         assert "– robin paused" in agents_line(app)
 
 
+async def test_a_paused_agent_is_not_counted_as_one_at_work_on_a_small_screen(plan, make_app):
+    with Store(plan.path) as store:
+        connect(store, "robin")
+    by_agent(plan, "human", PauseAgent("robin", "not today"))
+    app = make_app(plan.path)
+    async with opened(app, (40, 12)):
+        assert "#5" in lines(app)[0] and "◐ 2" not in lines(app)[0]
+
+
 async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_count(plan, make_app):
     by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
     app = make_app(plan.path)

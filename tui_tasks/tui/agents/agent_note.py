@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+from tui_tasks.core.operations.asks import PAUSED
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
@@ -155,7 +156,8 @@ class AgentNote(TextDrawing):
         """Return why it does not go on, or has no task."""
         room = max(8, width - 14)
         lines: list[Drawn] = []
-        if member.paused:
+        # A pause without a reason is said in its row.
+        if member.paused and (member.state != "paused" or member.message != PAUSED):
             lines.append([(f" paused: {safe_line(agent_text.pause_words(member.message), room)}", "$state-skipped")])
         stuck = member.stuck
         if stuck is not None and stuck.cause not in (None, "human") and not member.paused:

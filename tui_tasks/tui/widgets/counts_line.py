@@ -291,7 +291,7 @@ class Counts:
             yield self._moment()
         failed = [one for one in entries if one.state == "failed"]
         trouble = [one for one in entries if one.is_trouble and one not in failed] or failed
-        work = [one for one in entries if one.is_at_work]
+        work = [one for one in entries if one.state == "working"] or [one for one in entries if one.is_at_work]
         waiting = [] if trouble or work else [one for one in entries if one.state in ("waiting", "ready")]
         for others in filter(None, (trouble, work, waiting)):
             entry = others[0]
