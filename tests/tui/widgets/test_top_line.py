@@ -110,6 +110,15 @@ async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(
         await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
 
 
+async def test_a_small_screen_calls_several_agents_so_while_all_has_room(plan, make_app):
+    with Store(plan.path) as store:
+        (made,) = store.commit(AddTask("Port it", plan.list_uid), actor="bot-1", now=NOW)
+        store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="bot-1", now=NOW)
+        connect(store, "bot-1")
+    async with opened(make_app(plan.path), (40, 12)) as pilot:
+        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? 2  ✗ 1")
+
+
 async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_the_line(plan, make_app):
     by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
     for number in range(3):

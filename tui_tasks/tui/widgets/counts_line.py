@@ -15,7 +15,7 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
-from tui_tasks.text.times import DAY, age_lasts, due
+from tui_tasks.text.times import DAY, age_lasts, count, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.painting.styles import NEW
 from tui_tasks.tui.widgets import open_needs
@@ -297,7 +297,8 @@ class Counts:
             entry = others[0]
             who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
             words = (who, _word(entry) * step.has_who if entry.is_trouble else entry.number)
-            text = " ".join(filter(None, words)) if len(others) == 1 else f"{len(others):,}"
+            many = count(len(others), "agent") if step.has_who else f"{len(others):,}"
+            text = " ".join(filter(None, words)) if len(others) == 1 else many
             if (others is waiting or others is failed) and len(others) > 1:
                 continue  # their questions or failures are counted
             yield Group([(f"{entry.mark} ", entry.color), (text, "")], entry.act)
@@ -310,9 +311,9 @@ class Counts:
         """
         own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
         counts = [need for need in found if need.kind not in own or need.counted_as == "failed"]
-        for count in self._counts(counts, has_slow=False):
-            if count.short[0] in "123456789":
-                yield Group([count.mark, (count.short, "")], count.act)
+        for one in self._counts(counts, has_slow=False):
+            if one.short[0] in "123456789":
+                yield Group([one.mark, (one.short, "")], one.act)
 
     def _short_job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
         """Yield `◷ S3 Restore test late 25m`, else the next job and when it runs."""
