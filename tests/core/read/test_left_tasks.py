@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
-from tui_tasks.core.operations.asks import CloseAsk, OpenAsk, PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList, LapseClaims
 from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork, WorkReady
@@ -100,6 +100,16 @@ def test_one_that_was_killed_before_its_lease_ends_has_left_a_task_in_progress(s
     scene.later(5)
     assert scene.left() == {uid: LeftTask("alpha", killed)}
     assert scene.state() == "left"
+
+
+def test_one_whose_question_was_answered_is_idle_since_the_answer(scene):
+    scene.connect("beta")
+    (ask,) = scene.store.commit(OpenAsk("Today?"), actor="beta", now=scene.clock())
+    scene.later(300)
+    scene.store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=scene.clock())
+    answered = scene.clock()
+    scene.later(60)
+    assert (scene.state("beta"), scene.member("beta").since) == ("idle", answered)
 
 
 def test_one_that_was_killed_is_gone_also_when_several_processes_find_so(scene):

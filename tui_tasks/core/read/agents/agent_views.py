@@ -13,6 +13,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_states, last_words, session_queries
 from tui_tasks.core.read.agents.agent_states import LapsedClaim, LapsedClaims, LeftTask
@@ -418,7 +419,17 @@ class _Found:
             return ended or newest.at or None
         if seen is not None:
             return newest.began.get(state) or seen.session.started_at
-        return (task.started_at if state == "working" and task is not None else None) or newest.at or None
+        since = task.started_at if state == "working" and task is not None else None
+        return since or max(newest.at, self._answered_at(newest.word)) or None
+
+    def _answered_at(self, word: Word | None) -> int:
+        """Return when the question was closed that an agent said last, until when it waited; 0 where it said none."""
+        if word is None or not word.ask:
+            return 0
+        try:
+            return ask_queries.ask(self._db, word.ask).answered_at or 0
+        except NotFound:  # another database may have taken the place of this one
+            return 0
 
 
 def pulse_at(member: AgentView, now: int, minutes: int) -> list[int]:
