@@ -109,9 +109,16 @@ class _Row:
 
     def _room_before_note(self) -> int:
         """Return how many cells the title has so that the note begins in its place; 0 in a narrow row, where it begins
-        after the title.
+        after the title. In a wide row, a longer title takes what the note can spare before marks and tags.
         """
-        return _places(self._room)["note"] - _GAP if self._facts.note and self._room >= _NARROW else 0
+        if not self._facts.note or self._room < _NARROW:
+            return 0
+        places = _places(self._room)
+        before = places["note"] - _GAP
+        if self._room < _TABLE:
+            return before
+        least = min(self._whole["note"], _REASON if self._facts.is_reason else LEAST_NOTE)
+        return max(before, min(self._whole["title"], places["mark"] - 2 * _GAP - least))
 
     def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""
@@ -157,8 +164,7 @@ class _Row:
 
     def _before_marks(self) -> int:
         """Return how many cells a note has before marks and tags in their place."""
-        places = _places(self._room)
-        return places["mark"] - _GAP - places["note"]
+        return _places(self._room)["mark"] - 2 * _GAP - self._before_note
 
     def _free_after(self, *before: int) -> int:
         """Return how many cells are free between columns of these widths, with the marks, and the next in its place."""
@@ -195,8 +201,7 @@ class _Row:
         in_place = max(least, self._free_after(max(self._before_note, self._columns["title"])))
         if self._facts.is_reason:
             # What comes after it stays in its place; in a wide row, it begins in its own.
-            place = _places(self._room)["note"] - _GAP if self._room >= _TABLE else self._before_note
-            begins = max(self._columns["title"], place)
+            begins = max(self._columns["title"], self._before_note)
             in_place = max(self._columns.get("note", 0), self._free_after(begins))
         if self._room >= _TABLE and any(name.startswith(("mark", "tags")) for name in self._columns):
             in_place = min(in_place, self._before_marks())
