@@ -15,7 +15,7 @@ from tests.hooks.playing import claude
 from tests.hooks.screens import asking
 from tests.started import DEADLINE
 from tests.tui.agents.test_agent_sessions import _waits_for_permission, go_to
-from tests.tui.driving import by_agent, said, settle, shown, until
+from tests.tui.driving import by_agent, lines, said, settle, shown, until
 from tests.tui.evening import with_agents
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import Sessions, asks_permission, hook_waits, with_sessions
@@ -453,7 +453,8 @@ async def test_a_question_that_takes_several_options_sends_those_that_were_chose
                 await press(app, pilot, key, LATE)
             await settle(pilot, "escape", "a")
             assert ask_queries.open_asks(store.db)
-            assert "send 2 chosen" in shown(app)
+            assert "Enter/y send 2 chosen" in shown(app)
+            assert "Enter/y Send 2 chosen" in lines(app)[-1]
             await press(app, pilot, "enter", LATE)
             assert ask_queries.open_asks(store.db) == []
         assert answer_of(store, process)["updatedInput"]["answers"] == {"Which checks?": "lint, types"}

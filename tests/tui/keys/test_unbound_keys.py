@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import lines, opened, said, settle, shown
+from tests.tui.work.reviewing import begin
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
 
@@ -101,6 +102,14 @@ async def test_words_after_the_key_of_a_filter_press_no_key_where_there_is_no_fi
         app.key_queue.clock = lambda: 1e9
         await settle(pilot, "q")
         assert app.screen is not screen
+
+
+async def test_x_on_a_task_with_work_names_the_way_to_discard_it(plan, keys_repository, make_app):
+    begin(plan, 9, keys_repository("task/1"))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "G", "x")
+        assert said(app) == "x does nothing here.  : discard Its work  ? Help"
 
 
 async def test_in_a_menu_a_letter_that_chooses_nothing_says_so(app, plan):

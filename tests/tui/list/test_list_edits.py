@@ -15,10 +15,11 @@ from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import WordLine
+from tui_tasks.tui.inputs.dialogs import AddWords, WordLine
 from tui_tasks.tui.inputs.editor import TextInput
 from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.inputs.task_form import EditScreen
+from tui_tasks.tui.tasks.quick_add import SELECTED_DRAFT
 
 # Editing, placing, deleting
 
@@ -598,13 +599,23 @@ async def test_what_was_typed_comes_back_after_esc(app, plan):
         await settle(pilot, "m")
         assert app.screen.query_one(TextInput).value == ""
         await settle(pilot, "escape", "n", *"half", "escape")
-        assert said(app) == "Kept what you typed: n brings it back."
+        assert said(app) == "Kept what you typed: n in this list brings it back."
         await settle(pilot, "n")
-        assert said(app) == "This is your draft from before: ^u clears it."
+        assert said(app) == SELECTED_DRAFT
         await settle(pilot, "escape", "G", "n")
-        assert said(app).startswith("This is your draft from before: ^u clears it. It goes below #9 ")
-        await settle(pilot, *"way", "enter")
+        assert said(app).startswith(f"{SELECTED_DRAFT} It goes below #9 ")
+        await settle(pilot, "right", *"way", "enter")
         assert "halfway" in order(app)
+
+
+async def test_typed_text_takes_the_place_of_what_quick_add_kept_which_belongs_to_its_list(app, plan):
+    (other,) = by_agent(plan, "human", EnsureList("other", "task"))
+    by_agent(plan, "human", AddTask("One", other.uid))
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"Buy a domain", "escape", "escape", "]", "n")
+        assert app.pane.quick_add.query_one(AddWords).value == ""
+        await settle(pilot, "escape", "[", "n", *"Buy milk", "enter")
+        assert "Buy milk" in order(app)
 
 
 async def test_a_draft_is_typed_on_and_one_key_clears_it(app):

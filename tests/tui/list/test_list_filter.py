@@ -326,7 +326,7 @@ async def test_a_new_list_is_made_and_lines(app):
         await write(pilot, "Garden")
         await press(app, pilot, "enter")
         assert app.state.current_list.name == "Garden"
-        assert "─ Garden ──" in shown(app) and "No tasks yet." in shown(app)
+        assert "─ Garden ──" in shown(app) and "No tasks in Garden yet." in shown(app)
 
 
 async def test_a_new_list_is_found_by_its_name(app):

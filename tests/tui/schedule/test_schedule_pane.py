@@ -19,7 +19,7 @@ from tui_tasks.core.unjournaled import run_output
 from tui_tasks.runner import run_holders
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.job_form import JobForm
+from tui_tasks.tui.schedule.job_form import JobForm, Preview
 from tui_tasks.tui.schedule.run_view import RunView
 from tui_tasks.tui.schedule.timeline import first_hour, hour_heads, is_even, time_line
 
@@ -586,6 +586,12 @@ async def test_the_form_of_a_job_points_at_the_field_that_takes_what_is_typed(ev
         await settle(pilot, "tab")
         assert [line for line in shown(app).splitlines() if line.startswith("▌")] == ["▌When          0 16 * * *"]
         assert " Settings      e.g. timeout=600" in shown(app)
+
+
+def test_the_last_line_of_a_preview_that_is_cut_ends_without_a_comma(app):
+    preview = Preview(app.context)
+    preview.text = "every minute\nnext: Mon 30 Nov 17:20, 17:21, 17:22, 17:23, 17:24 (Europe/Berlin)"
+    assert preview.lines(40, 2)[-1][0][0].endswith("17:22")
 
 
 async def test_arrows_and_space_say_where_a_job_runs_and_tab_goes_to_the_next_field(jobs, make_app):

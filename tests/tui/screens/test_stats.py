@@ -239,6 +239,16 @@ async def test_figures_follow_what_comes_in(week, make_app):
         await until(pilot, lambda: "9 → 5" in shown(app) and "2 of 5 finished (40%)" in shown(app))
 
 
+async def test_a_failed_task_has_the_age_of_its_failure_not_of_its_last_change(plan, make_app):
+    by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}), now=NOW - 8 * MINUTE)
+    by_agent(plan, "human", DeleteTask(plan[8]), now=NOW - 2 * MINUTE)
+    by_agent(plan, "human", Undo(), now=NOW - 2 * MINUTE)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: re.search(r"✗ #8 .* 8m\b", shown(app)))
+
+
 async def test_schedules_and_runs_are_told(plan, make_app):
     Jobs(plan)
     app = make_app(plan.path)

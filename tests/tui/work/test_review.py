@@ -587,6 +587,11 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
         await until(pilot, lambda: screen.version != before)
         assert elsewhere != "src/keys.py"
         assert len(screen.unopened) == 1, "the other file is as it was when it was opened"
+        await settle(pilot, "y")
+        assert ("1 of 2 files changed" if is_small else "changed since: src/keys.py") in shown(
+            app
+        ) and "not opened" not in shown(app)
+        await settle(pilot, "escape")
         await settle(pilot)
         await pilot.app.workers.wait_for_complete()
 
@@ -803,7 +808,7 @@ async def test_undo_asks_before_it_takes_a_merge_back_on_the_agents_screen_too(p
     async with app.run_test(size=(120, 40)) as pilot:
         for first in ("", "A"):
             await settle(pilot, *first, "u")
-            ago = "3h ago" if is_old else "now"
+            ago = "3h ago" if is_old else "just now"
             assert f"Undo “#9 Old cookie banner: work of {work.agent} merged into main”, {ago}?" in shown(app)
             assert "main loses the merge; the work waits for review." in " ".join(shown(app).split())
             await settle(pilot, "escape")

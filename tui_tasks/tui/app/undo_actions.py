@@ -17,7 +17,7 @@ from tui_tasks.core.rules import redo, undo
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.vocab import HUMAN, UNDOABLE
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import ago, count
+from tui_tasks.text.times import MINUTE, ago, count
 from tui_tasks.tui.agents import agent_actions, agent_text
 from tui_tasks.tui.app import seen_actions
 from tui_tasks.tui.inputs.dialogs import confirm
@@ -267,7 +267,8 @@ async def _undo_end(context: Context, work: Work, entry: Entry, above: str) -> N
     way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
     base = safe_line(work.base or "", 40)
     did = "discarded" if not is_merge else f"merged into {base}" if work.merge_commit else "accepted"
-    question = f"{above}Undo “{_named(context, work)} {did}”, {ago(entry.at, now)}?"
+    when = ago(entry.at, now) if now - entry.at >= MINUTE else "just now"
+    question = f"{above}Undo “{_named(context, work)} {did}”, {when}?"
     if is_merge:
         question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
     if await confirm(context, question, "revert it" if way == "revert" else "undo it"):

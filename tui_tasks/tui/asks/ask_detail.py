@@ -326,7 +326,8 @@ class AskDetail(TextDrawing):
                 f"{mark.mark(ascii_only=self.context.ascii_only)} {text}"
                 for mark, text in zip(marks, options, strict=True)
             ]
-            send = (self.context.keymap.key_of("ask_approve"), f"send {len(view.picked)} chosen", "ask_approve")
+            keys = "/".join(map(self.context.keymap.key_of, ("ask_open", "ask_approve")))
+            send = (keys, f"send {len(view.picked)} chosen", "ask_approve")
             rest = [send, *rest] if view.picked else rest
         choices = [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
         lines: list[Drawn] = []

@@ -67,7 +67,8 @@ def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     opens = [hint("ask_open", "Task")] if agent_text.live_task(inbox.context.db, task) is not None else []
     last = [*map(hint, (*before, "ask_later")), *([] if view.picks else opens), hint("back")]
     if view.takes_several:
-        send = [hint("ask_approve", f"Send {len(view.picked)} chosen")] if view.picked else []
+        keys = "/".join(map(inbox.context.keymap.key_of, ("ask_open", "ask_approve")))
+        send = [(keys, f"Send {len(view.picked)} chosen", "ask_approve")] if view.picked else []
         return *pick, *send, hint("ask_reply"), *last
     can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
     more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
@@ -81,7 +82,8 @@ def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
     pick = [*_read_on(inbox, "more"), *_pick(inbox, view, "pick")]
     keys = _keys(inbox, view)
     word = "send" if view.takes_several else "/".join(answer_word(view, key).lower() for key in keys)
-    both = [("/".join(map(key_of, keys)), word, "")] if keys else []
+    shown = ["ask_open", *keys] if view.takes_several else keys
+    both = [("/".join(map(key_of, shown)), word, "")] if keys else []
     reply, later = inbox.hint_of("ask_reply", "reply"), inbox.hint_of("ask_later", "later")
     return *pick, *both, reply, (key_of("back"), "", "back"), later
 

@@ -103,11 +103,26 @@ class FilterWords(WordLine):
 
 
 class AddWords(WordLine):
-    """The input of quick add. `pasted` is called with pasted text of several lines, which an input cannot take."""
+    """The input of quick add. `pasted` is called with pasted text of several lines, which an input cannot take;
+    `emptied` before the whole text is deleted or replaced.
+    """
 
-    def __init__(self, *, keys: Mapping[str, Callable[[], object]], pasted: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        *,
+        keys: Mapping[str, Callable[[], object]],
+        pasted: Callable[[str], object],
+        emptied: Callable[[], object],
+    ) -> None:
         super().__init__(keys=keys)
         self._pasted = pasted
+        self._emptied = emptied
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Replace a part of the text."""
+        if self.value and min(start, end) <= 0 and max(start, end) >= len(self.value):
+            self._emptied()
+        super().replace(text, start, end)
 
     def on_paste(self, event: events.Paste) -> None:
         """Pass text of several lines to `pasted`; leave a single line to the input."""

@@ -132,12 +132,15 @@ _OPEN: Final = ("open", "log_open", "job_runs", "ask_open", "agent_log", "digest
 _NEW: Final = ("new", "job_new")
 _EDIT: Final = ("edit", "job_edit", "review_edit", "ask_edit")
 _DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop", "work_discard")
+# What `x` does in a review, which has no key elsewhere.
+_WORD: Final = "work_end"
 _WANTED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("o", "O"), (*_NEW, *_OPEN)),
     **dict.fromkeys(("N", "plus", "insert", "ctrl+n"), _NEW),
     **dict.fromkeys(("i", "I", "t", "f2"), (*_EDIT, "ask_reply")),
     **dict.fromkeys(("r", "R"), ("ask_reply", *_EDIT)),
-    **dict.fromkeys(("x", "d", "delete", "minus", "ctrl+k"), _DELETE),
+    **dict.fromkeys(("d", "delete", "minus", "ctrl+k"), _DELETE),
+    "x": (_WORD, *_DELETE),
     **dict.fromkeys(("l", "right", "space", "tab", "shift+tab"), _OPEN),
     **dict.fromkeys(("h", "left", "backspace", "ctrl+g", "ctrl+o"), ("back",)),
     **dict.fromkeys(("Q", "X", "Z", "ctrl+x"), ("quit",)),
@@ -163,7 +166,10 @@ def unbound_message(key: str, can_do: Callable[[str], bool], keymap: Keymap) -> 
     if key in _TIME:
         return f"{show_key(key)} moves in time in `tui-tasks watch --at 8h`, which shows the past."
     does = "does nothing here" if not keymap.means(key, "filter") else "finds nothing here: there is no filter"
-    wanted = next((name for name in _WANTED.get(key, ()) if keymap.has_key(name) and can_do(name)), "help")
+    wanted = next(
+        (name for name in _WANTED.get(key, ()) if (keymap.has_key(name) or name == _WORD) and can_do(name)),
+        "help",
+    )
     hints = [
         f"{keymap.key_of(name)} {ACTIONS[name].short or ACTIONS[name].title}"
         for name in dict.fromkeys((wanted, "help"))

@@ -170,7 +170,10 @@ class TaskRows(RowDrawing[TaskLine]):
             ways.append(("tui-tasks init", "give this folder its own lists"))
         emptied = self._emptied.text()
         outside = " outside projects" if projects.title and not projects.folder_has_none else ""
+        home = context.state.current_list
         where = f" in {projects.title}" if projects.chosen else outside
+        if home is not None and (not is_dialects_own(home) or context.state.others(home.id, 1)):
+            where = f" in {one_line(home.name, 40)}"
         lines: list[Sequence[Part]] = [(), [(f"   {emptied or f'No tasks{where} yet'}.", "bold")], ()]
         if emptied:
             ways = [(context.keymap.key_of("take_back"), self._emptied.way_back()), *ways[:2]]
@@ -241,6 +244,7 @@ class ListLines:
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")
+            number += " with tasks"
             before, after = context.keymap.key_of("previous_list"), context.keymap.key_of("next_list")
             parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts

@@ -100,7 +100,11 @@ class Preview(TextDrawing):
             (line, "$state-failed" if self.is_wrong else "") for line in wrapped(first, room)
         ]
         shown += [(line, "$muted") for line in wrapped(rest, room)] if rest else []
-        return [[(f" {line}", style)] for line, style in shown[: max(1, height)]]
+        last = max(1, height) - 1
+        return [
+            [(f" {line.rstrip(',') if at == last else line}", style)]
+            for at, (line, style) in enumerate(shown[: last + 1])
+        ]
 
 
 class FormLine(WordLine):

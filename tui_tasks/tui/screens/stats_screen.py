@@ -239,10 +239,11 @@ class Stats(Overlay):
 
     def _failures(self) -> Iterator[Failure]:
         assert self._tally is not None
-        for uid, when in self._tally.failed_tasks[:_MAX_FAILURES]:
+        for uid, _ in self._tally.failed_tasks[:_MAX_FAILURES]:
             task = list_pages.line(self.context.db, uid)
             if task is not None:
                 why = task_records.end_reason(self.context.db, task)
+                when = task_records.failed_at(self.context.db, task)
                 yield Failure(f"#{task.number}", safe_line(task.name, _MAX_NAME), why, when)
 
     @property

@@ -48,6 +48,8 @@ HINTS = (
 )
 
 
+SELECTED_DRAFT: Final = "This is your draft from before: type over it, or go on at its end by →."
+"""What the foot says where the line has a kept text."""
 # The most pasted lines that become tasks.
 MAX_LINES: Final = 10_000
 
@@ -107,9 +109,10 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         self._known = known
         self._place = AddPlace()
         self._description = ""
-        # What Esc has kept for the next time: the line and the description; and where that task would have gone.
-        self._kept = "", ""
-        self._kept_place = AddPlace()
+        # What Esc has kept for the next time, by list: the line, the description, and beside which task it would go.
+        self._kept: dict[str, tuple[str, str, str | None]] = {}
+        # The list in which the open line was begun.
+        self._list = ""
         # The kept line that was shown again, as long as it is unchanged.
         self._brought_back = ""
         self._parts: Sequence[Part] = ()
@@ -137,7 +140,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             # Enter that is typed while the program starts comes as ^j.
             keys = {"escape": self.leave, "enter": self.add, "ctrl+j": self.add, "tab": self.complete}
             keys |= {"ctrl+n": self.add_and_go_on, "ctrl+o": self.more, "ctrl+e": self.describe}
-            words = AddWords(keys=keys, pasted=self._paste_lines)
+            words = AddWords(keys=keys, pasted=self._paste_lines, emptied=self._forget_description)
             await self.mount(InputRow(InputSign(plain(" +", "$key bold")), words), self._preview_line)
             self._words = words
         self._begin(place)
@@ -148,20 +151,26 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         self._words.placeholder = self._named_place()
         if not self.is_open:
             self.add_class("-open")
+            shown = self.context.state.current_list
+            self._list = shown.uid if shown is not None else ""
             self._bring_back()
         self._words.focus()
 
     def _bring_back(self) -> None:
-        """Show what Esc has kept."""
-        from tui_tasks.tui.inputs.dialogs import DRAFT
-
+        """Show what Esc has kept in this list, selected: typed text takes its place."""
         assert self._words is not None
-        self._brought_back, _ = self._kept
-        self._write(*self._kept)
-        self._kept = "", ""
+        text, description, beside = self._kept.pop(self._list, ("", "", None))
+        self._brought_back = text
+        self._write(text, description)
+        if text or description:
+            self._words.select_all()
+            goes = f" It goes {self._named_place()} now." if beside != self._place.beside else ""
+            self.context.say(f"{SELECTED_DRAFT}{goes}")
+
+    def _forget_description(self) -> None:
+        """Drop the description of a kept line that is cleared or replaced as a whole."""
         if self._brought_back:
-            is_elsewhere = self._place.beside != self._kept_place.beside
-            self.context.say(f"{DRAFT} It goes {self._named_place()} now." if is_elsewhere else DRAFT)
+            self._description = ""
 
     def _named_place(self) -> str:
         """Return where the task goes; the line is above the rows, wherever that is."""
@@ -206,10 +215,9 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         """Close the line, and keep its text for the next time."""
         assert self._words is not None
         if self._words.value.strip() or self._description:
-            self._kept = self._words.value, self._description
-            self._kept_place = AddPlace(self._place.beside)
+            self._kept[self._list] = self._words.value, self._description, self._place.beside
             new = self.context.keymap.key_of("new")
-            self.context.say(f"Kept what you typed: {new} brings it back.")
+            self.context.say(f"Kept what you typed: {new} in this list brings it back.")
         self.close()
 
     def close(self) -> None:
@@ -247,11 +255,9 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             self.close()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show how the line is understood. The description of a kept line goes where that is cleared."""
+        """Show how the line is understood."""
         event.stop()
         if event.value != self._brought_back:
-            if self._brought_back and not event.value:
-                self._description = ""
             self._brought_back = ""
         self._preview()
 

@@ -44,6 +44,8 @@ ASKED_WHY: Final = ("failed", "skipped")
 _SET_STATUS: Final = ("status", "card_left", "card_right")
 # Of several tasks to be deleted, how many are named.
 _NAMED: Final = 3
+# The cells of a question around the title of a task.
+_AROUND_TITLE: Final = 30
 # Microseconds within which a title that an agent has written may not have been read.
 _JUST_NOW: Final = 500_000
 
@@ -68,11 +70,13 @@ class TaskActions(Controller):
     def _tasks(self) -> list[Task]:
         return task_queries.live_tasks(self._context.db, self._pane.selection())
 
-    def _named(self, tasks: Sequence[Task]) -> str:
-        """Return the tasks that an action is about; marked ones are called so, as the cursor may be elsewhere."""
+    def _named(self, tasks: Sequence[Task], most: int = 40) -> str:
+        """Return the tasks that an action is about, a title with at most so many cells; marked ones are called so, as
+        the cursor may be elsewhere.
+        """
         if len(tasks) > 1:
             return count(len(tasks), "marked task")
-        one = f"“{safe_line(tasks[0].name, 40)}”"
+        one = f"“{safe_line(tasks[0].name, most)}”"
         return one if tasks[0].uid == self._pane.target() else f"the marked {one}"
 
     def _listed(self, tasks: Sequence[Task]) -> str:
@@ -106,7 +110,8 @@ class TaskActions(Controller):
             word = f"{shown.mark(ascii_only=self._context.ascii_only)} {shown.word}"
             why_not = f"It is {shown.word} already." if already else ""
             choices.append(Choice(letter, word, shown.color, why_not or self._why_not_set(tasks, status)))
-        key = await self._context.ask(Menu(self._context, f"Status of {self._named(tasks)}", choices))
+        named = self._named(tasks, max(40, self._pane.app.size.width - _AROUND_TITLE))
+        key = await self._context.ask(Menu(self._context, f"Status of {named}", choices))
         if key is None or self._have_changed(tasks, "Not set"):
             return
         if await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):

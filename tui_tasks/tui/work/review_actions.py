@@ -244,7 +244,9 @@ class ReviewActions(Controller):
         # The screen may read another version while the form is open: what was on screen is accepted.
         facts = screen.facts
         has_ended = clean_up.is_gone(context.db, facts.work)
-        form = AcceptForm(context, facts, screen.unopened, has_ended=has_ended)
+        form = AcceptForm(
+            context, facts, screen.unread(was_opened=False), screen.unread(was_opened=True), has_ended=has_ended
+        )
         answer = await context.ask(form)
         if answer is None:
             return

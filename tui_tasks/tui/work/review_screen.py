@@ -178,9 +178,17 @@ class ReviewScreen(Overlay):
     @property
     def unopened(self) -> list[str]:
         """The paths of the files that have not had their diff on screen, as they are now."""
+        return [*self.unread(was_opened=False), *self.unread(was_opened=True)]
+
+    def unread(self, *, was_opened: bool) -> list[str]:
+        """Return those of `unopened` that never had their diff on screen, or only before they changed."""
         changes = ((row.key, row.change) for row in self._file_rows.rows if row.change is not None)
         opened = self.context.state.files_opened.get(self.work.uid, {})
-        return [change.path for key, change in changes if opened.get(key) != change.versions]
+        return [
+            change.path
+            for key, change in changes
+            if opened.get(key) != change.versions and (key in opened) == was_opened
+        ]
 
     @property
     def change(self) -> FileChange | None:

@@ -301,8 +301,12 @@ class AcceptForm(_FootForm[AcceptAnswer]):
     AUTO_FOCUS = "#after"
     DRAFT = "The message is your draft from before: e edits it."
 
-    def __init__(self, context: Context, facts: WorkFacts, unopened: Sequence[str], *, has_ended: bool) -> None:
-        """`unopened`: the paths of the files that the human has not opened. `has_ended`: the agent has."""
+    def __init__(
+        self, context: Context, facts: WorkFacts, unopened: Sequence[str], changed: Sequence[str], *, has_ended: bool
+    ) -> None:
+        """`unopened`: the paths of the files that the human has not opened; `changed`: that have changed since then.
+        `has_ended`: the agent has.
+        """
         message = commit_message(facts.task, facts.work).partition("\n")[0]
         hint = "message of the commit"
         assert facts.review is not None
@@ -312,6 +316,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         done = "Merge" if self._is_merge else "Accept"
         super().__init__(context, draft=f"accept {facts.work.uid}", words=message, hint=hint, done=done)
         self._unopened = unopened
+        self._changed = changed
         self._has_ended = has_ended
         self._has_asked = False
         self._settings = starting.settings()
@@ -393,9 +398,10 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         """Return what else happens, and what may stand in the way."""
         review = self._review
         lines: list[tuple[str, str]] = []
-        if self._unopened:
-            of = f"{len(self._unopened)} of {count(len(review.files), 'file')}"
-            lines.append((f"Unread    {of} not opened: {self._unopened_names()}", "$state-overdue"))
+        named = (("not opened", self._unopened), ("changed since", self._changed))
+        if unread := [f"{len(paths)} {word}: {_names(paths)}" for word, paths in named if paths]:
+            first = unread[0].replace(" ", f" of {count(len(review.files), 'file')} ", 1)
+            lines.append((f"Unread    {'; '.join((first, *unread[1:]))}", "$state-overdue"))
         for at, (text, style) in enumerate(self._check_texts()):
             lines.append((f"{'' if at else 'Checks':<10}{text}", style))
         if review.is_dirty:
@@ -434,11 +440,6 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         if others:
             yield f"on this tree: {', '.join(others)}", "$state-overdue"
 
-    def _unopened_names(self) -> str:
-        names, more = self._unopened[:_NAMED], len(self._unopened) - _NAMED
-        listed = ", ".join(safe_ends(name, 40) for name in names)
-        return f"{listed} and {more:,} more" if more > 0 else listed
-
     @override
     def submit(self) -> None:
         """End with what was chosen; a new commit needs a message, and files that were not opened, or a check that
@@ -459,7 +460,9 @@ class AcceptForm(_FootForm[AcceptAnswer]):
 
     def _doubts(self) -> list[str]:
         """Return what speaks against it and stops nothing, in sentences."""
-        doubts = [f"You have not opened {self._unopened_names()}."] if self._unopened else []
+        doubts = [f"You have not opened {_names(self._unopened)}."] if self._unopened else []
+        if self._changed:
+            doubts.append(f"Changed since you read it: {_names(self._changed)}.")
         failed = [
             check
             for check in self._facts.checks
@@ -468,3 +471,10 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         if failed:
             doubts.append(f"{', '.join(safe_line(check.name, 20) for check in failed)} failed on this tree.")
         return doubts
+
+
+def _names(paths: Sequence[str]) -> str:
+    """Return the first of the paths, and how many more there are."""
+    more = len(paths) - _NAMED
+    listed = ", ".join(safe_ends(path, 40) for path in paths[:_NAMED])
+    return f"{listed} and {more:,} more" if more > 0 else listed
