@@ -59,8 +59,10 @@ async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, mon
             assert "9 tasks" in shown(app)
             assert "No tasks yet." not in shown(app)
             empty = next(found.id for found in app.state.lists.values() if not found.total)
+            app.state.list_id = empty
             app.pane.row_list.show(TasksOfList(app.link.db, app.state, empty))
-            await until(pilot, lambda: "No tasks yet." in shown(app))
+            name = app.state.lists[empty].name
+            await until(pilot, lambda: f"No tasks in {name} yet." in shown(app))
 
 
 async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make_app):

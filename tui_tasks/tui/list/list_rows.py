@@ -244,7 +244,6 @@ class ListLines:
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")
-            number += " with tasks"
             before, after = context.keymap.key_of("previous_list"), context.keymap.key_of("next_list")
             parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts
