@@ -284,6 +284,7 @@ def test_a_blocked_task_shows_what_it_waits_for_and_done_says_that_it_was_still_
 )
 def test_an_error_says_what_is_wrong_with_what(words, status, said, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # a machine without a default database
     (tmp_path / "file").touch()
     main(["add", "one", "--db", "x.db"])
     try:

@@ -232,7 +232,7 @@ def lacks_default_database(options: argparse.Namespace) -> bool:
     """Return whether no database is named and the default one is missing."""
     from tui_tasks.settings import paths
 
-    return not options.db and not os.environ.get("TUI_TASKS_DB") and _is_missing(paths.database(None))
+    return options.db is None and not os.environ.get("TUI_TASKS_DB") and _is_missing(paths.database(None))
 
 
 def print_no_tasks_yet() -> None:

@@ -199,7 +199,7 @@ def test_a_task_whose_work_was_merged_is_done_by_its_merge_and_one_without_a_che
 def test_what_failed_is_told_by_what_it_is_now(store: Store, clock: Clock) -> None:
     day = Day(store, clock)
     uid = day.fail("Fix flaky test")
-    for status, group in (("pending", "open_again"), ("skipped", "dropped"), ("done", "ok_again")):
+    for status, group in (("pending", "open_again"), ("skipped", "dropped"), ("done", "done")):
         day.commit("claude-1", EditTask(uid, {"status": status}))
         assert day.group_of(uid) == group
     day.commit("claude-1", EditTask(uid, {"status": "failed"}))
@@ -375,7 +375,7 @@ def test_a_lapsed_claim_is_over_when_its_task_is_done_and_failed_when_that_has_f
 ) -> None:
     day = Day(store, clock)
     uid = day.lapse("Rotate keys")
-    for status, group in (("in_progress", "open_again"), ("done", "ok_again"), ("failed", "failed")):
+    for status, group in (("in_progress", "open_again"), ("done", "done"), ("failed", "failed")):
         day.commit("claude-1", EditTask(uid, {"status": status}))
         assert day.group_of(uid) == group
 
