@@ -13,7 +13,7 @@ async def test_the_last_row_of_a_low_screen_names_what_has_none(plan, jobs, make
         assert first == "• ? #4  jose is maintained but heavier; pyjwt is … Which one?    claude-1    9m"
         assert second == "• ? #7  Approve: delete the old GA property                      claude-2    4m"
         assert failed == "• ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30         17m"
-        assert last == "  + ✗ S4  smtp: 535 authentication failed   ! S3  late, no scheduler runs"
+        assert last == "  + ✗ S4  Digest mail: smtp: 535 authenticatio…   ! S3  late, no scheduler runs"
         await pilot.resize_terminal(62, 24)
         await until(pilot, lambda: needs_rows(pilot.app)[-1] == "  + 1 failed S4, 1 late S3")
 

@@ -24,6 +24,7 @@ from tui_tasks.tui.widgets.open_needs import (
     ALL,
     ASKS,
     CHECKS,
+    FAILED,
     HELD,
     JOBS,
     LATE,
@@ -48,6 +49,9 @@ _SHARE: Final = 8
 _AROUND: Final = 6
 # The most things without a row that are named in the last one.
 _NAMED: Final = 4
+# What stands between them, and in cells, what is kept of a cause behind a name.
+_BETWEEN: Final = "   "
+_CAUSE: Final = 8
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
 ROWS_AND_DETAIL: Final = 14
@@ -244,22 +248,29 @@ def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]
 
 
 def _in_short(named: Sequence[Entry], rest: Sequence[Need], needs: Sequence[Need], room: int) -> list[Part]:
-    """Return each of the rest with its mark, number and shortest text where they fit: `✗ S4 smtp: 535   ! S3 late`;
-    else how many there are of each word, as all `needs` are counted: `1 failed S4, 95+ late`, with their numbers if
-    they have them.
+    """Return each of the rest with its mark, number and shortest text where they fit: `✗ S4 smtp: 535   ! S3 late`,
+    what failed with its name before a cause that is cut; else how many there are of each word, as all `needs` are
+    counted: `1 failed S4, 95+ late`, with their numbers if they have them.
     """
-    parts: list[Part] = []
-    for entry in named:
-        head = f" {safe_ends(entry.number or entry.aside, WHO)}  "
-        words = safe_line(entry.ways[-1], room)
-        parts += [("   " * bool(parts), ""), (entry.mark, entry.color), (f"{head}{words}", "$muted")]
-    if parts and sum(cell_len(text) for text, _ in parts) <= room:
+    heads = [f" {safe_ends(entry.number or entry.aside, WHO)}  " for entry in named]
+    texts = [safe_line(entry.ways[-1], room) for entry in named]
+    around = sum(cell_len(f"{entry.mark}{head}") for entry, head in zip(named, heads, strict=True))
+    left = room - around - len(_BETWEEN) * (len(named) - 1) - sum(map(cell_len, texts))
+    if named and left >= 0:
+        parts: list[Part] = []
+        for entry, head, text in zip(named, heads, texts, strict=True):
+            words, most = text, cell_len(text) + left
+            name = cell_len(entry.text) - cell_len(entry.cause)
+            if entry.need.kind in (FAILED, JOBS) and entry.cause and name + _CAUSE <= most:
+                words = safe_line(entry.text, most)
+            left = most - cell_len(words)
+            parts += [(_BETWEEN * bool(parts), ""), (entry.mark, entry.color), (f"{head}{words}", "$muted")]
         return parts
     late = f"{'+' * late_number(needs).endswith('+')} late"
     counts = {word: counted(number, word).replace(" late", late) for word, number in tally(rest).items()}
     numbers = {word: [one.number for one in named if one.need.counted_as == word] for word in counts}
-    texts = [" ".join((text, *numbers[word])) if all(numbers[word]) else text for word, text in counts.items()]
-    return [(safe_line(", ".join(texts), max(1, room)), "$muted")]
+    counted_up = [" ".join((text, *numbers[word])) if all(numbers[word]) else text for word, text in counts.items()]
+    return [(safe_line(", ".join(counted_up), max(1, room)), "$muted")]
 
 
 def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest: str) -> list[Need]:
