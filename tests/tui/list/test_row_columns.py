@@ -169,6 +169,12 @@ def test_a_title_is_cut_only_when_nothing_else_is_left_to_cut():
         assert title in row or "in 2d" not in row, width
 
 
+def test_a_wide_row_cuts_no_title_beside_blanks():
+    facts = RowFacts(("n" * 80, ""), ("after #1", ""), age="9m", agent="claude-1")
+    row = shown(facts, 120)
+    assert row.startswith("n" * 80 + "  after #1  ") and row.endswith("claude-1      9m")
+
+
 def test_a_long_reason_begins_in_its_column():
     rows = [
         shown(RowFacts((title, ""), WHY_LONG, True, age="9m", agent="claude-1"), 120) for title in ("Ship", LONG[:30])

@@ -169,7 +169,7 @@ class CardDrawing(RowDrawing[Card]):
         beside: Part = ("+", "$changed") if look.marked else (" ", "")
         before: list[Part] = [new, beside]
         margin: list[Part] = [(" " * indent, "")]
-        if cursor.cursor and len(lines) > 1:  # what is new is told in the line below the cursor
+        if cursor.cursor and len(lines) > 1:  # the mark of what is new moves below the cursor
             before, margin = [cursor.cursor_sign(), beside], [new, (" " * (indent - 1), "")]
         elif cursor.cursor:
             before = [cursor.cursor_sign(), beside if look.marked else new]

@@ -109,16 +109,20 @@ class _Row:
 
     def _room_before_note(self) -> int:
         """Return how many cells the title has so that the note begins in its place; 0 in a narrow row, where it begins
-        after the title. In a wide row, a longer title takes what the note can spare before marks and tags.
+        after the title. In a wide row, a longer title takes what the note can spare before the next column; a reason
+        spares less.
         """
-        if not self._facts.note or self._room < _NARROW:
+        facts = self._facts
+        if not facts.note or self._room < _NARROW:
             return 0
         places = _places(self._room)
         before = places["note"] - _GAP
         if self._room < _TABLE:
             return before
-        least = min(self._whole["note"], _REASON if self._facts.is_reason else LEAST_NOTE)
-        return max(before, min(self._whole["title"], places["mark"] - 2 * _GAP - least))
+        columns = (("mark", facts.marks or self._tags or facts.is_reason), ("due", facts.due), ("agent", facts.agent))
+        end = next((places[name] for name, has in columns if has), places["age"])
+        least = min(self._whole["note"], _REASON if facts.is_reason else LEAST_NOTE)
+        return max(before, min(self._whole["title"], end - 2 * _GAP - least))
 
     def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""

@@ -68,8 +68,9 @@ class Figures:
     """How many agents, and tasks by their checks, count as failed above the figures beside tasks and jobs."""
     tasks_put_away: int = 0
     jobs_put_away: int = 0
-    jobs_with_task: int = 0
     """How many of the failed tasks of this list, and of the failed jobs, the human has put away."""
+    jobs_with_task: int = 0
+    """How many of the failed jobs are one failure with a task that failed in their run."""
     proven: Mapping[str, int] = field(default_factory=dict)
     """How many done tasks were checked, by result."""
 
