@@ -337,7 +337,9 @@ S, M, H, D = times.SECOND, times.MINUTE, times.HOUR, times.DAY
         (-S, "in 1s", "in 1s", "in 1s"),
         (-27 * S, "in 27s", "in 27s", "in 27s"),
         (-119 * S, "in 1m", "in 1m", "in 1m"),
-        (-(12 * H + 45 * M), "in 12h", "in 12h", "in 12h"),
+        (-(12 * H + 45 * M), "in 12h 45m", "in 12h 45m", "in 12h 45m"),
+        (-(2 * 24 * H + 4 * H + M), "in 2d 4h", "in 2d 4h", "in 2d 4h"),
+        (-2 * H, "in 2h", "in 2h", "in 2h"),
     ],
 )
 def test_ages_are_short(elapsed: int, age: str, ago: str, due: str) -> None:

@@ -14,6 +14,8 @@ WEEK: Final = 7 * DAY
 YEAR: Final = 365 * DAY
 MAX_WAIT: Final = 10 * SECOND
 _STEPS: Final = ((YEAR, "y"), (WEEK, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
+# The units of which people plan by the next smaller one, too.
+_BELOW: Final = {DAY: (HOUR, "h"), HOUR: (MINUTE, "m")}
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -24,23 +26,27 @@ def _step(span_us: int) -> tuple[int, str]:
 
 
 def age(then_us: int, now_us: int) -> str:
-    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second:
-    `now`.
+    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; this second: `now`; future, of hours and
+    days with the next unit: `in 9m`, `in 12h 45m`, `in 2d 4h`.
     """
     elapsed = now_us - then_us
-    unit, letter = _step(max(abs(elapsed), SECOND))
     if abs(elapsed) < SECOND:
         return "now"
-    return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {-elapsed // unit}{letter}"
+    unit, letter = _step(abs(elapsed))
+    if elapsed > 0:
+        return f"{elapsed // unit}{letter}"
+    below, its_letter = _BELOW.get(unit, (unit, ""))
+    rest = -elapsed % unit // below
+    return f"in {-elapsed // unit}{letter}{f' {rest}{its_letter}' if rest else ''}"
 
 
 def ago(then_us: int, now_us: int) -> str:
-    """Return `age` for use in a sentence: `40s ago`, `now`, `in 12h`."""
+    """Return `age` for use in a sentence: `40s ago`, `now`, `in 12h 45m`."""
     return f"{age(then_us, now_us)} ago" if now_us - then_us >= SECOND else age(then_us, now_us)
 
 
 def due(when_us: int, now_us: int) -> str:
-    """Return how far away a planned instant is: `in 12h`, `now` for a minute, `late 25m`."""
+    """Return how far away a planned instant is: `in 12h 45m`, `now` for a minute, `late 25m`."""
     if now_us - when_us >= MINUTE:
         return f"late {age(when_us, now_us)}"
     return age(max(when_us, now_us), now_us)
@@ -53,7 +59,7 @@ def age_lasts(then_us: int, now_us: int) -> int:
         return SECOND - elapsed
     unit, _ = _step(abs(elapsed))
     if elapsed < 0:
-        return -elapsed % unit + 1
+        return -elapsed % _BELOW.get(unit, (unit, ""))[0] + 1
     # A year is no whole number of weeks; every other unit is a multiple of the one below.
     return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
 

@@ -48,7 +48,7 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
             "Login audit": ("·", "Mon 09:00"),
             "Restore test": ("!", "late 25m"),
         }
-        wanted |= {"Digest mail": ("✗", "in 19h"), "Weekly report": ("–", "—")}
+        wanted |= {"Digest mail": ("✗", "in 19h 44m"), "Weekly report": ("–", "—")}
         for name, (mark, next_) in wanted.items():
             row = row_of(app, name)
             assert mark in row[:3]
@@ -424,6 +424,13 @@ async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
         assert "Restore test" not in shown(app).replace("Deleted S3 Restore test", "")
         await settle(pilot, "u")
         assert not job(app, jobs[3]).deleted
+
+
+async def test_undo_of_a_deleted_job_puts_the_cursor_on_it(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g", "j", "j", "d", "g", "u")
+        assert app.pane.row_list.cursor == jobs[3]
 
 
 async def test_a_job_that_has_run_is_deleted_at_once_and_u_brings_it_back_with_its_runs(jobs, make_app):

@@ -180,16 +180,19 @@ class UndoActions:
 
     def _select_restored(self, change: int) -> None:
         """Put the cursor on a task that was deleted by a change that was taken back: on which it was then, else on the
-        first.
+        first; or on such a job.
         """
-        db = self._context.db
+        db, pane = self._context.db, self._context.navigation.pane
         parts = next(journal.of_change(db, change), [])[:_MAX_RESTORED]
+        for part in parts:
+            if part.kind == "job.deleted":
+                pane.select(part.uid)
         uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
         tasks = [task for uid in uids if (task := list_pages.line(db, uid)) and not task.deleted]
         here = [task for task in tasks if task.list_id == self._context.state.list_id]
         if here:
             before = next((task for task in here if task.uid == self._context.state.cursor_deleted), None)
-            self._context.navigation.pane.select((before or min(here, key=lambda task: task.rank)).uid)
+            pane.select((before or min(here, key=lambda task: task.rank)).uid)
 
     def _described(self, change: int, *, undone: bool = False) -> str:
         """Return a change of the human's in a few words."""

@@ -120,6 +120,11 @@ class SchedulePane(Pane):
         return self.row_list
 
     @override
+    def select(self, uid: str) -> None:
+        self._job_actions.landing.forget()
+        self.row_list.move_to(uid)
+
+    @override
     def go_to(self, uid: str) -> None:
         """A filter that hides the job is removed."""
         if not self.row_list.move_to(uid):

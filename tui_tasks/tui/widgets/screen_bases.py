@@ -99,7 +99,7 @@ class Pane(Actor, TransparentContainer):
         """Close a detail that is shown instead of rows, filter and quick add; list and board have one."""
 
     def select(self, uid: str) -> None:
-        """Put the cursor on a task, if the pane shows it."""
+        """Put the cursor on a task or a job, if the pane shows it."""
 
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the current list, or on a job; remove a filter that hides it."""
