@@ -20,13 +20,18 @@ SAYS = {
         "p": "p does nothing here.  e Edit  ? Help",
         "ctrl+k": "^k does nothing here.  d Delete  ? Help",
         "w": "w does nothing here.  ? Help",
-        "number_sign": "# does nothing here.  ? Help",
+        "number_sign": "# does nothing here.  ^f Search  ? Help",
         "ctrl+underscore": "^_ does nothing here.  ? Help",
-        "f5": "F5 does nothing here.  ? Help",
+        "f5": "F5: drawn anew. The screen follows every change by itself.",
+        "ctrl+s": "^s: every change is saved at once.",
+        "f10": "F10 does nothing here.  q Quit  ? Help",
+        "ctrl+up": "^↑ does nothing here.  K Move up  ? Help",
+        "ctrl+a": "^a does nothing here.  V Mark from the last mark to here; else all, or none  ? Help",
+        "H": "H does nothing here.  g To the first  ? Help",
         "N": "N does nothing here.  n New  ? Help",
         "space": "No agent was started on this task, so there is nothing to show. v marks it.",
         "less_than_sign": "< moves in time in `tui-tasks watch --at 8h`, which shows the past.",
-        "shift+up": "Shift+↑ does nothing here.  ? Help",
+        "shift+up": "Shift+↑ does nothing here.  v Mark  ? Help",
     },
     "2": {
         "P": "P does nothing here.  A Agents  ? Help",
@@ -78,7 +83,7 @@ async def test_what_is_named_has_a_meaning_there(jobs, make_app):
         for place in ("1", "2", "3", "4", "a", "A", "D", "S"):
             await settle(pilot, "escape", "escape", place)
             named = 0
-            for key in ("b", "c", "i", "o", "l", "h", "right", "left", "p", "w", "y", "M", "U", "Z", "f5", "tab"):
+            for key in ("b", "c", "i", "o", "l", "h", "right", "left", "p", "w", "y", "M", "U", "Z", "H", "tab"):
                 await settle(pilot, key)
                 if " does nothing here.  " in said(app):
                     named += 1

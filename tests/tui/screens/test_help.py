@@ -68,7 +68,7 @@ async def test_the_key_that_quits_closes_the_help_and_a_word_typed_on_presses_no
 WORDS = """
 due tag sort unmark restart legend rename assign delete remove copy paste quit exit close undo search find priority
 merge approve deny
-message talk kill stop pause project switch theme dark colour mark select archive export
+message talk kill stop pause project switch theme dark colour mark select archive export colors calendar reopen logout
 """
 
 
@@ -152,6 +152,29 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         await write(pilot, typed)
         await settle(pilot)
         assert app.screen.window.row.entry.title.startswith("Quit")
+
+
+@pytest.mark.parametrize(
+    ("typed", "title", "says"),
+    [
+        ("save", "Save", "every change is saved at once"),
+        ("w", "Save", "every change is saved at once"),
+        ("refresh", "Refresh", "follows every change by itself"),
+        ("settings", "Settings", "tui-tasks config"),
+        ("new", "New task below", ""),
+        ("colors", "Theme: ", ""),
+        ("stop agent", "Agents", ""),
+        ("mark done", "Status", ""),
+        ("reopen", "Status", ""),
+    ],
+)
+async def test_the_palette_finds_first_what_a_word_means(app, typed, title, says):
+    async with opened(app) as pilot:
+        await settle(pilot, "colon")
+        await write(pilot, typed)
+        await settle(pilot)
+        entry = app.screen.window.row.entry
+        assert entry.title.startswith(title) and says in entry.why_not
 
 
 @pytest.mark.parametrize(("typed", "found"), [("/mark", "mark"), ("/", "filter"), ("mark", "mark")])

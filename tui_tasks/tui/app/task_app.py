@@ -38,7 +38,7 @@ from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
-from tui_tasks.tui.keys.user_keys import Keymap, renamed, unbound_message
+from tui_tasks.tui.keys.user_keys import REDRAWS, Keymap, renamed, unbound_message
 from tui_tasks.tui.painting import styles, theme_file
 from tui_tasks.tui.painting.line_painter import ThinScrollBar
 from tui_tasks.tui.painting.theme_file import ThemeManager
@@ -229,6 +229,8 @@ class TaskApp(Actor, ResilientApp):
         message = unbound_message(key, self.actions_here.can, self.context.keymap)
         if self.context.keymap.means(key, "filter"):
             self.key_queue.expect_words(message.partition("  ")[0], "filter")
+        if key in REDRAWS:
+            self.refresh(layout=True)
         self.frame.say(message)
 
     @property

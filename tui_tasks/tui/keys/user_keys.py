@@ -131,21 +131,32 @@ def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None
 _OPEN: Final = ("open", "log_open", "job_runs", "ask_open", "agent_log", "digest_open", "work_diff")
 _NEW: Final = ("new", "job_new")
 _EDIT: Final = ("edit", "job_edit", "review_edit", "ask_edit")
+_MARK: Final = ("mark", "review_mark")
 _DELETE: Final = ("delete", "job_delete", "ask_deny", "review_decline", "agent_stop", "work_discard")
 # What `x` does in a review, which has no key elsewhere.
 _WORD: Final = "work_end"
 _WANTED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("o", "O"), (*_NEW, *_OPEN)),
-    **dict.fromkeys(("N", "plus", "insert", "ctrl+n"), _NEW),
+    **dict.fromkeys(("N", "plus", "insert", "ctrl+n", "ctrl+t"), _NEW),
     **dict.fromkeys(("i", "I", "t", "f2"), (*_EDIT, "ask_reply")),
     **dict.fromkeys(("r", "R"), ("ask_reply", *_EDIT)),
-    **dict.fromkeys(("d", "delete", "minus", "ctrl+k"), _DELETE),
+    **dict.fromkeys(("d", "delete", "minus", "ctrl+k", "f8"), _DELETE),
+    "f9": ("agent_stop", "job_stop", "run_stop"),
     "x": (_WORD, *_DELETE),
     **dict.fromkeys(("l", "right", "space", "tab", "shift+tab"), _OPEN),
-    **dict.fromkeys(("h", "left", "backspace", "ctrl+g", "ctrl+o"), ("back",)),
-    **dict.fromkeys(("Q", "X", "Z", "ctrl+x"), ("quit",)),
+    **dict.fromkeys(("h", "left", "backspace", "ctrl+g", "ctrl+o", "ctrl+w"), ("back",)),
+    **dict.fromkeys(("Q", "X", "Z", "ctrl+x", "f10"), ("quit",)),
     **dict.fromkeys(("f", "f3"), ("filter", "job_filter", "search_all")),
+    **dict.fromkeys(("asterisk", "number_sign"), ("search_all",)),
     **dict.fromkeys(("b", "ctrl+b"), ("page_up",)),
+    **dict.fromkeys(("shift+up", "shift+down"), _MARK),
+    **dict.fromkeys(("ctrl+up", "alt+up"), ("move_up",)),
+    **dict.fromkeys(("ctrl+down", "alt+down"), ("move_down",)),
+    "H": ("first",),
+    "L": ("last",),
+    "ctrl+a": ("mark_all", "review_mark_all"),
+    "semicolon": ("palette",),
+    "C": ("copy", "log_copy", "job_copy", "run_copy"),
     "c": ("status",),
     "p": ("agent_pause", *_EDIT),
     "n": ("review_decline",),
@@ -158,6 +169,12 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "ctrl+y": ("redo",),
 }
 """The actions that people want by a key, the most likely first."""
+REDRAWS: Final = ("ctrl+l", "f5")
+"""Keys that draw a screen anew in other programs, and here too: another program may have written to the terminal."""
+_SAID: Final = {
+    **dict.fromkeys(REDRAWS, "drawn anew. The screen follows every change by itself."),
+    "ctrl+s": "every change is saved at once.",
+}
 _TIME: Final = frozenset(action.keys for action in ACTIONS.values() if action.verb == "time")
 
 
@@ -165,6 +182,8 @@ def unbound_message(key: str, can_do: Callable[[str], bool], keymap: Keymap) -> 
     """Return `o does nothing here.  n New  ? Help`; `can_do` returns whether an action can be performed now."""
     if key in _TIME:
         return f"{show_key(key)} moves in time in `tui-tasks watch --at 8h`, which shows the past."
+    if key in _SAID:
+        return f"{show_key(key)}: {_SAID[key]}"
     does = "does nothing here" if not keymap.means(key, "filter") else "finds nothing here: there is no filter"
     wanted = next(
         (name for name in _WANTED.get(key, ()) if (keymap.has_key(name) or name == _WORD) and can_do(name)),

@@ -35,7 +35,7 @@ def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Pic
     entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
 
     def typed(text: str) -> list[PaletteEntry]:
-        return [*_numbered(context, text), *_elsewhere(here, words_of(text))]
+        return [*_numbered(context, text), *_elsewhere(here, words_of(text)), *_in_a_shell(words_of(text))]
 
     return Picker(context, ":", entries, left=lambda: themes.apply(before), typed=typed)
 
@@ -46,6 +46,29 @@ def _elsewhere(here: Collection[str], text: str) -> list[PaletteEntry]:
         PaletteEntry(action.title, words=action.help, word=action.word, why_not=_place(action))
         for action in ACTIONS.values()
         if action.id not in here and (text == action.word or _has_words(action, text.split())) and text
+    ]
+
+
+# What people look for that is no action here: words for it, its name, and where it is or why there is nothing to do.
+_NO_ACTIONS: Final = (
+    ("save write w w!", "Save", "Nothing to do: every change is saved at once."),
+    ("refresh reload redraw", "Refresh", "Nothing to do: the screen follows every change by itself."),
+    (
+        "settings config configuration preferences options notifications bell mute",
+        "Settings",
+        "In a shell: tui-tasks config",
+    ),
+    ("backup restore", "Backup", "In a shell: tui-tasks backup"),
+    ("import", "Import", "In a shell: tui-tasks import"),
+)
+
+
+def _in_a_shell(text: str) -> list[PaletteEntry]:
+    """Return what else has the typed word, and where it is."""
+    return [
+        PaletteEntry(name, words=words, word=text, why_not=where)
+        for words, name, where in _NO_ACTIONS
+        if text in words.split()
     ]
 
 
@@ -140,7 +163,11 @@ def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
                 why = actor.why_not(action) or ""
                 words = f"{action.word} {action.help} {action.id}"
                 entries[action.id] = PaletteEntry(
-                    actor.title_of(action), why_not=why, run=_does(actor, action.id), words=words, word=action.word
+                    actor.title_of(action),
+                    why_not=why,
+                    run=_does(actor, action.id),
+                    words=words,
+                    word=action.word or action.verb,
                 )
     return {each: entries[each] for each in ACTIONS if each in entries}
 
@@ -160,7 +187,11 @@ def _themes(themes: ThemeManager, context: Context) -> list[PaletteEntry]:
         return lambda: context.run(themes.keep(name, context.say))
 
     titles = {"ansi": "ansi (terminal colours)"}
-    return [PaletteEntry(f"Theme: {titles.get(name, name)}", run=keep(name), look=apply(name)) for name in themes.names]
+    words = "colors colours look"
+    return [
+        PaletteEntry(f"Theme: {titles.get(name, name)}", run=keep(name), look=apply(name), words=words)
+        for name in themes.names
+    ]
 
 
 def _lists(context: Context) -> list[PaletteEntry]:
