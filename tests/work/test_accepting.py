@@ -16,8 +16,8 @@ from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.errors import CannotUndo, Conflict
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.operations.work import WorkReady
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.operations.work import RunWork, WorkReady
+from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
@@ -455,6 +455,28 @@ def test_discarded_work_comes_back(store, repo, configure, starter, task, accept
     assert acceptance.discard(work).state == "discarded"
     assert task_queries.task(store.db, task).status == "pending"
     assert acceptance.take_back(work).state == "ready"
+
+
+@pytest.mark.parametrize("was", ["failed", "working"])
+def test_discarded_work_that_made_nothing_comes_back_as_failed_with_nothing_to_review(
+    was, store, clock, configure, starter, task, acceptance, monkeypatch
+):
+    configure("exit 3")
+    if was == "working":
+        monkeypatch.setattr(starting, "_start_headless", lambda *_: None)
+    work = starter.start(task, ROBOT).work
+    if was == "working":
+        (work,) = store.commit(RunWork(work.uid), actor="system", now=clock())
+    before = work_queries.find(store.db, work.uid)
+    assert before.state == was
+    acceptance.discard(work)
+    for uid in (work.uid, work.uid):
+        back = acceptance.take_back(work_queries.find(store.db, uid))
+        why = before.message if was == "failed" else "robot-1 was ended before it changed anything"
+        assert (back.state, back.message) == ("failed", why)
+        assert task_queries.task(store.db, task).status == "pending"
+        assert acceptance.redo(back).state == "discarded"
+    assert work_text.review_texts(store.db, work_queries.live(store.db)) == []
 
 
 def test_a_worktree_that_its_agent_has_made_a_repository_of_its_own_is_neither_reviewed_nor_removed(

@@ -214,7 +214,7 @@ def _move_back(store: Store, work: Work, step: Merge, *, actor: str, clock: Call
 
 def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int], revert: Merge | None = None) -> Work:
     """Bring the worktree of a work back, then its row. The work waits for review again, and with a merged one those
-    that its merge has discarded.
+    that its merge has discarded; what made nothing before it was discarded has failed.
 
     `revert`: the commit that took the merge back, if one did.
 
@@ -254,8 +254,27 @@ def _bring_back(
         with contextlib.suppress(Conflict, GitFailed):  # the worktree stays where it is
             _go_beyond(work, revert)
     again = {KEPT_MERGE: msgspec.to_builtins(earlier)} if earlier is not None else None
-    restored: Work = store.commit(RestoreWork(work.uid, again, is_race), actor=actor, now=clock())[0]
+    operation = RestoreWork(work.uid, again, is_race, _failure(store.db, work))
+    restored: Work = store.commit(operation, actor=actor, now=clock())[0]
     return restored
+
+
+def _failure(db: Database, work: Work) -> str | None:
+    """Return why a discarded work has failed: as before, or because its agent was ended before it made anything; None:
+    there is something to review, or it was ready.
+    """
+    seq = work_queries.last_entry(db, work, "work.discarded") if work.state == "discarded" else None
+    old = (journal.entry(db, seq).old or {}) if seq is not None else {}
+    if old.get("state") not in ("starting", "working", "failed") or work.merged_at is not None:
+        return None
+    head, files = files_of(work)
+    if head is None or head != work.base_commit:
+        return None
+    if work.makes_worktree and files != reviewing.tree_at(Path(work.worktree), head):
+        return None
+    before: str | None = old.get("message", work.message)
+    is_known = old["state"] == "failed" and before is not None
+    return before if is_known else f"{work.agent} was ended before it changed anything"
 
 
 def _go_beyond(work: Work, revert: Merge) -> None:

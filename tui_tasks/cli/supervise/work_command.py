@@ -268,11 +268,17 @@ def _restore(options: argparse.Namespace) -> None:
         base = safe_line(work.base or "")
         was = f"taken out of {base} again; " if work.merge_commit else f"{base} keeps its commits; "
         was = was if is_merged else ""
-        now = f"{work.agent} continues" if restored.state == "working" else "back for review"
+        now = _RESTORED.get(restored.state, "back for review").format(agent=work.agent)
         with contextlib.suppress(Conflict):  # it is back, even where it cannot be reviewed
-            if restored.state != "working" and not acceptance.review(restored).files:
+            if restored.state == "ready" and not acceptance.review(restored).files:
                 now += ", but nothing is changed there"
         print_changed(options, store, work, was + now)
+
+
+_RESTORED: Final = {
+    "working": "{agent} continues",
+    "failed": "back, with nothing to review: {agent} changed nothing",
+}
 
 
 def _declare_clean(command: argparse.ArgumentParser) -> None:

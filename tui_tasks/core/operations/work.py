@@ -175,11 +175,13 @@ class RestoreWork(Operation, frozen=True):
     agent went on was taken back. Result: the work.
 
     `kept`: what takes back a merge from before it was discarded. `is_race`: other work on the task may wait as well.
+    `failure`: why a discarded work has nothing to review: it is back as failed.
     """
 
     uid: str
     kept: dict[str, Any] | None = None
     is_race: bool = False
+    failure: str | None = None
 
 
 class SetWork(Operation, frozen=True):

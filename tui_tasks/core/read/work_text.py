@@ -43,7 +43,8 @@ WITH ended AS MATERIALIZED (
     FROM work JOIN task ON task.uid = work.task_uid WHERE work.state = 'failed'
 ), failed AS MATERIALIZED (
     SELECT id, agent, task_uid, coalesce(message, '') AS why, coalesce((SELECT at FROM journal
-        WHERE task = ended.task_uid AND uid = ended.uid AND kind = 'work.failed' ORDER BY seq DESC LIMIT 1),
+        WHERE task = ended.task_uid AND uid = ended.uid AND kind IN ('work.failed', 'work.restored')
+        ORDER BY kind, seq DESC LIMIT 1),
         started_at) AS at, become, by, changed
     FROM ended WHERE become = '' OR by IS NOT '{HUMAN}'
 )

@@ -138,7 +138,11 @@ def is_back(db: Database, uid: str) -> bool:
     work = work_queries.find(db, uid)
     seq = work_queries.last_entry(db, work, _RESTORED)
     ends = (work_queries.last_entry(db, work, kind) for kind in (*_ENDS, "work.failed"))
-    if seq is None or work.state not in vocab.LIVE_WORK or any(end is not None and end > seq for end in ends):
+    if (
+        seq is None
+        or work.state not in (*vocab.LIVE_WORK, "failed")
+        or any(end is not None and end > seq for end in ends)
+    ):
         return False
     return (journal.entry(db, seq).old or {}).get("state") != "failed"
 

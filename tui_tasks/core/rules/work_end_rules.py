@@ -195,7 +195,9 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
 
 @rule(RestoreWork)
 def restore_work(tx: Transaction, op: RestoreWork) -> Work:
-    """Record that a work is back, for review; its task is as it was before the merge, or claimed by its agent."""
+    """Record that a work is back: for review, its task as it was before the merge or claimed by its agent; or failed,
+    its task pending.
+    """
     require_human(tx)
     known = work_queries.find(tx.db, op.uid)
     goes_on = known.state in vocab.LIVE_WORK and known.merged_at is not None
@@ -210,11 +212,12 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
     merged_at = work.merged_at if op.kept else None
     was_merged = work.state == "merged"
-    changes = {"state": "ready", "merged_at": merged_at, "kept": op.kept, "intent": None, "message": None}
+    state = "ready" if op.failure is None else "failed"
+    changes = {"state": state, "merged_at": merged_at, "kept": op.kept, "intent": None, "message": op.failure}
     work = set_columns(tx, work, "work.restored", **changes)
     if was_merged and task.status == "done":
         _reopen(tx, task, work)
-    elif task.status == "pending":
+    elif task.status == "pending" and state == "ready":
         _take_up(tx, task, work)
     return work
 

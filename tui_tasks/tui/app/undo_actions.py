@@ -316,12 +316,15 @@ async def take_back(context: Context, work: Work, *, is_revert: bool = False) ->
         was, again = f"{base} keeps its commits", "accepts"
     waiting = [one for one in work_queries.of_task(context.db, work.task_uid) if one.state in ("ready", "conflict")]
     others = len(waiting) - (restored.state == "ready") if is_merged else 0
-    now = "continues" if restored.state == "working" else "waits for review"
+    now = _BACK_TEXTS.get(restored.state, "waits for review")
     now += f", and {count(others, 'other work')}" if others else ""
     # What was reverted is another commit now: it is reviewed before it is merged again.
     can_redo = work.state != "failed" and not is_revert
     key = f" {context.keymap.key_of('redo')} {again} it again." if can_redo else ""
     context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
+
+
+_BACK_TEXTS: Final = {"working": "continues", "failed": "changed nothing, so there is nothing to review"}
 
 
 async def _redo_work(context: Context, work: Work) -> None:
