@@ -266,6 +266,7 @@ async def test_files_that_are_not_committed_are_marked_and_named_first(plan, pla
 async def test_at_80_columns_the_foot_has_every_key_of_the_work_and_files_take_only_the_lines_that_they_need(
     plan, place, make_app
 ):
+    git(place.tree, "config", "remote.origin.url", "git@git.example:ada/api.git")
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -713,6 +714,35 @@ async def test_p_shows_the_address_that_it_pushes_to_before_it_does(plan, place,
         foot = " ".join(shown(app).split())
         assert "https://evil.example/ada/api.git" in foot.replace(" ", "") and BRANCH in foot
         await settle(pilot, "n")
+
+
+async def test_the_foot_names_a_pull_request_only_where_one_can_be_opened(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "p Pull request" not in lines(app)[-1]
+        await settle(pilot, "p")
+        await until(pilot, lambda: "no remote origin: `git remote add origin URL`" in said(app))
+        git(place.tree, "config", "remote.origin.url", "git@git.example:ada/api.git")
+        app.screen.read_again()
+        await until(pilot, lambda: "p Pull request" in lines(app)[-1])
+
+
+async def test_discarded_work_that_changed_nothing_is_no_review_once_undo_brings_it_back(plan, place, make_app):
+    git(place.tree, "reset", "-q", "--hard", "main")
+    work = begin(plan, 9, place, branch=BRANCH, ready=False)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, *named("discard"))
+        await settle(pilot, "y")
+        await until(pilot, lambda: "Discarded the work of robot-1 on #9" in said(app))
+        await settle(pilot, "u")
+        told = "Brought back: the work of robot-1 changed nothing, so there is nothing to review."
+        await until(pilot, lambda: told in said(app))
+        assert "0 files" not in shown(app) and plan[9] not in app.context.state.reviewable
+    assert state_of(plan, work) == "failed"
 
 
 async def test_the_works_of_a_race_are_reviewed_side_by_side_and_accepting_one_discards_the_other(

@@ -102,7 +102,7 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
     else:
         first = [*accept, *first]
     there = hint_of("work_diff", "Files" if screen.is_on_diff else "Diff")
-    first += [hint_of("work_discard"), hint_of("work_pull_request")]
+    first += [hint_of("work_discard"), *([hint_of("work_pull_request")] if screen.facts.can_push else [])]
     others = [hint_of("work_run"), hint_of("work_find"), hint_of("work_terminal"), hint_of("work_next", "Other work")]
     if screen.small:
         hints = [there, *first, *others, hint_of("back")]

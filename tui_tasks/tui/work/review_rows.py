@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -11,6 +12,7 @@ from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
@@ -139,8 +141,9 @@ def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iter
     return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
 
 
-def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...]]:
-    """Return what git has of a work, and its checks with their states on that tree; called in a thread.
+def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...], bool]:
+    """Return what git has of a work, its checks with their states on that tree, and whether a pull request could push
+    it somewhere; called in a thread.
 
     Raises:
         Refusal: it cannot be read, as the message says.
@@ -148,4 +151,7 @@ def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review
     with Store(path, makes=False) as store:
         acceptance = Acceptance(store, clock)
         review = acceptance.review(work)
-        return review, acceptance.checks(work, review)
+        can_push = work.pull_request is not None
+        with contextlib.suppress(Conflict):
+            can_push = can_push or acceptance.planned_push(work, review) is not None
+        return review, acceptance.checks(work, review), can_push

@@ -237,15 +237,17 @@ class ReviewScreen(Overlay):
         self._draw()
         review: Review | None = None
         checks: tuple[Check, ...] = ()
-        problem = ""
+        problem, can_push = "", False
         try:
-            review, checks = await asyncio.to_thread(read_review, self.context.link.path, self.context.link.clock, work)
+            review, checks, can_push = await asyncio.to_thread(
+                read_review, self.context.link.path, self.context.link.clock, work
+            )
         except (GitFailed, OSError, Refusal, DatabaseRefused) as error:
             problem = str(error)
         if self.work.uid != work.uid or not self.is_open:
             return
         before = self.version
-        read = msgspec.structs.replace(self.facts, review=review, checks=checks, problem=problem)
+        read = msgspec.structs.replace(self.facts, review=review, checks=checks, problem=problem, can_push=can_push)
         self.facts = self._facts_with(work_queries.find(self.context.db, work.uid), read)
         if self.version != before:
             self.side.forget()
@@ -270,7 +272,11 @@ class ReviewScreen(Overlay):
     def _facts_with(self, work: Work, read: WorkFacts) -> WorkFacts:
         """Return what is known of a work as it is now, with what was read of it."""
         return msgspec.structs.replace(
-            self._facts_of(work), review=read.review, checks=read.checks, problem=read.problem
+            self._facts_of(work),
+            review=read.review,
+            checks=read.checks,
+            problem=read.problem,
+            can_push=read.can_push,
         )
 
     def _draw(self) -> None:

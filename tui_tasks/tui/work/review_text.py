@@ -38,6 +38,7 @@ class WorkFacts(msgspec.Struct, frozen=True):
         review: what git has; None: not read yet, or not to be read.
         checks: the checks of the task, with their states on the reviewed tree.
         problem: why it cannot be reviewed.
+        can_push: whether a pull request has somewhere to go, or there is one.
         sent: the comments that were sent last, and when; `sent_version`: of which review, if it is known.
     """
 
@@ -48,6 +49,7 @@ class WorkFacts(msgspec.Struct, frozen=True):
     review: Review | None = None
     checks: tuple[Check, ...] = ()
     problem: str = ""
+    can_push: bool = False
     sent: tuple[str, int] | None = None
     sent_version: str | None = None
 
