@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
 from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.asks import AnswerAsk
@@ -483,3 +485,15 @@ def test_the_input_of_a_tool_says_what_it_works_on(given: object, target: str | 
     assert claude.seen().activity.tool_target == target
     claude.play(of("PostToolUse", tool_name="Any", tool_input=given, cwd="/somewhere"))
     assert claude.seen().activity.tool_target is None
+
+
+def test_a_payload_that_damage_stops_is_logged_in_one_line_that_names_the_damage(
+    claude: Player, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    claude.play(of("SessionStart"))
+    with contextlib.closing(connect(store.path)) as raw:
+        raw.execute("""UPDATE activity SET news = '{"a": 1}'""")
+    claude.play(of("UserPromptSubmit", prompt="begin"))
+    (record,) = caplog.records
+    assert record.exc_info is None
+    assert "the field news of row claude-1 of activity has an unknown part" in record.message

@@ -229,7 +229,7 @@ class RequestExecutor:
             # Only another connection, which changes this version, writes what is damaged.
             version = (db.file, db.scalar("PRAGMA data_version"))
             if self._searched is None or self._searched[0] != version:
-                self._searched = version, table_findings.damage_of(db) if table_findings.is_small(db) else None
+                self._searched = version, table_findings.quick_damage_of(db)
             return self._searched[1]
         return None
 

@@ -270,7 +270,12 @@ def record_report(transaction: Transaction, name: str, report: SessionReport, *,
     except Exception as error:
         if is_storage_error(error):
             raise
-        _log.exception("a payload of %s could not be read", report.program)
+        from tui_tasks.core.maintenance import table_findings
+
+        if damage := table_findings.quick_damage_of(transaction.db):
+            _log.error("a payload of %s was left out: %s", report.program, damage)
+        else:
+            _log.exception("a payload of %s could not be read", report.program)
         return False
     return True
 

@@ -26,12 +26,16 @@ from tui_tasks.core import schema
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
+from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import journal_findings, table_findings
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
+from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.schema import agent_tables, job_tables, record_tables, tables
+from tui_tasks.core.schema.tables import JsonField, columns
 from tui_tasks.core.store import Store
 
 
@@ -109,6 +113,10 @@ def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path:
         ("UPDATE task SET priority = 'high' WHERE id = 2", "the field priority of task #2 is not a whole number"),
         ("UPDATE task SET tags = 'a,b' WHERE id = 2", "the field tags of task #2 is not JSON"),
         ("UPDATE task SET tags = '5' WHERE id = 2", "the field tags of task #2 is not a list in JSON"),
+        ("UPDATE task SET tags = '[1,{}]' WHERE id = 2", "the field tags of task #2 has a part of another type"),
+        ("UPDATE task SET links = '[{\"kind\": 1}]' WHERE id = 2", "the field links of task #2 has a part of another"),
+        ("UPDATE task SET depends_on = '[null]' WHERE id = 2", "the field depends_on of task #2 has a part of another"),
+        ("UPDATE task SET checks = '5' WHERE id = 2", "the field checks of task #2 is not a list in JSON"),
         ("UPDATE task SET due = 'soon', finished_at = NULL WHERE id = 2", "the field due of task #2 is not a date"),
     ],
 )
@@ -121,13 +129,38 @@ def test_a_row_that_was_changed_by_hand_is_named_instead_of_a_traceback(
     assert any(said.startswith(finding) for said in found(path, tmp_path / "none"))
     assert main.run(["ls", "--all", "--list", "tasklist", "--db", str(path)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"tui-tasks: {path} is damaged: {finding}. `tui-tasks doctor` lists all damage")
+    assert said.startswith(f"tui-tasks: {path} is damaged: {finding}")
+    assert said.count("\n") == 1
+    assert "`tui-tasks doctor` lists all damage" in said
     with Store(str(path)) as opened:
         reply = Talk(opened, Clock(), list="tasklist").ask("task", action="list", query="2")
     assert reply["ok"] or (reply["error"]["code"], "tui-tasks doctor" in reply["error"]["message"]) == (
         "storage_error",
         True,
     )
+
+
+def test_lists_of_recorded_settings_that_were_changed_by_hand_are_found(
+    store: Store, path: Path, tmp_path: Path
+) -> None:
+    store.commit(RecordSettings("file", (), 25, False, (), 50, 1_000), actor="human", now=START)
+    store.close()
+    with contextlib.closing(connect(path)) as raw:
+        raw.execute("UPDATE settings SET rules = '[1]'")
+    said = "the row of settings is not what this program writes. Restore a backup"
+    assert said in found(path, tmp_path / "none")
+
+
+def test_every_table_with_json_says_what_its_json_may_be() -> None:
+    models = [model for module in (tables, record_tables, agent_tables, job_tables) for model in vars(module).values()]
+    names = {
+        model._meta.table_name
+        for model in models
+        if isinstance(model, type) and issubclass(model, Model) and model is not Model
+        if any(isinstance(field, JsonField) for field in columns(model).values())
+    }
+    # A memory has any JSON; the settings are read as a whole.
+    assert names - {"memory", "settings"} == set(table_findings._SNAPSHOTS)
 
 
 def test_a_value_that_a_column_must_have_is_missed(filled: Store, path: Path, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.operations.tasks import EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.schema.tables import TaskRow
 from tui_tasks.core.store import Store
 
 
@@ -349,3 +350,11 @@ def test_what_is_replaced_while_it_is_opened_is_refused(path, tmp_path, monkeypa
         Store(str(path))
     with Store(str(path)) as store:
         assert task_queries.lists(store.db)[0].total == 2
+
+
+def test_rows_that_are_given_up_after_their_database_was_closed_say_nothing(store):
+    add(store, "one")
+    rows = store.db.each_of(TaskRow.select(TaskRow.name))
+    assert next(rows) == ("one",)
+    store.close()
+    rows.close()

@@ -104,8 +104,8 @@ def findings(
         if replays or journal_findings.is_quick(store.db):
             yield from backup.readable(journal_findings.differences(store.db))
         yield from _stopped_supervisors(store.db)
-        yield from _orphans_of_work(store)
-    if (other := other_source(store.db, source_of(settings))) is not None:
+        yield from backup.readable(_orphans_of_work(store))
+    if not damage and (other := other_source(store.db, source_of(settings))) is not None:
         yield f"checks and reviewed lists come from {other}, not from {settings} (`tui-tasks config --use`)"
     given, problems = config.load(settings)
     if (lacking := check_queries.not_run_here(store.db, given.check)) is not None:

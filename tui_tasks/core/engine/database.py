@@ -219,7 +219,8 @@ class Database:
     def _rows(self, sql: str, params: Sequence[Any]) -> Generator[Any, None, None]:
         cursor = self._connection.execute(sql, params)
         try:
-            yield from cursor
+            # Not from the cursor: a generator that is given up closes it itself, outside the guard below.
+            yield from iter(cursor.fetchone, None)
         finally:
             with contextlib.suppress(sqlite3.ProgrammingError):  # the database was closed meanwhile
                 cursor.close()

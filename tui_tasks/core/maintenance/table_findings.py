@@ -6,17 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any, Final
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from tui_tasks.core import schema, vocab
+from tui_tasks.core.agent_snapshots import Ask, CheckDefinition, CheckPlace, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.engine.orm import BlobField, Field, FloatField, IntegerField, Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.read.agents.session_queries import SessionActivity
+from tui_tasks.core.rules import recorded_settings
 from tui_tasks.core.schema import agent_tables, job_tables, record_tables, tables
 from tui_tasks.core.schema.tables import JsonField, columns
+from tui_tasks.core.snapshots import Entry, SavedState, Task
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
 
@@ -37,6 +43,25 @@ _LOCAL_VALUES: Final[Mapping[str, Any]] = {
     local_values.LOOKED: Looked,
 }
 
+# Of each table with JSON: what its rows are read as, whose types say what the JSON may be.
+_SNAPSHOTS: Final[Mapping[str, type]] = {
+    "journal": Entry,
+    "task": Task,
+    "state": SavedState,
+    "ask": Ask,
+    "activity": SessionActivity,
+    "work": Work,
+    "job": Job,
+    "check_definition": CheckDefinition,
+}
+_JSON_TYPES: Final[Mapping[Any, str]] = {
+    str: "text",
+    int: "integer",
+    dict: "object",
+    **dict.fromkeys((tuple, list, CheckPlace), "array"),
+}
+_NAMES: Final = {"array": "a list", "object": "an object"}
+
 
 def wrong_values(db: Database) -> Iterator[str]:
     """Yield a sentence for each value of another type than its column's, or of another form.
@@ -54,6 +79,10 @@ def wrong_values(db: Database) -> Iterator[str]:
             msgspec.convert(local_values.get(db, key), kind | None)
         except (TypeError, ValueError, msgspec.MsgspecError):
             yield f"the field value of row {key} of view is not what this program writes{_ADVICE}"
+    try:
+        recorded_settings.recorded(db)
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        yield f"the row of settings is not what this program writes{_ADVICE}"
 
 
 def _of_table(db: Database, model: type[Model]) -> Iterator[str]:
@@ -61,7 +90,8 @@ def _of_table(db: Database, model: type[Model]) -> Iterator[str]:
     tests = [(name, test, what) for name, field in fields.items() for test, what in _tests(table, name, field)]
     cases = " ".join(f"WHEN {test} THEN {at}" for at, (_, test, _) in enumerate(tests))
     key = next(name for name in ("id", "seq", "uid", *fields) if name in fields)
-    rows = db.sql(f"SELECT {key}, CASE {cases} END AS wrong FROM {table} WHERE wrong IS NOT NULL LIMIT {_MAX}")
+    shown = f"CASE typeof({key}) WHEN 'blob' THEN quote({key}) ELSE {key} END"
+    rows = db.sql(f"SELECT {shown}, CASE {cases} END AS wrong FROM {table} WHERE wrong IS NOT NULL LIMIT {_MAX}")
     for number, at in rows.fetchall():
         name, _, what = tests[at]
         row = f"task #{number}" if table == "task" else f"row {number} of {table}"
@@ -83,13 +113,42 @@ def _tests(table: str, name: str, field: Field) -> Iterator[tuple[str, str]]:
         yield f"{present} AND typeof({name}) <> 'text'", "is not text"
     if isinstance(field, JsonField):
         yield f"{present} AND NOT json_valid({name})", "is not JSON"
-        if field.default in ("[]", "{}"):
-            kind, what = ("array", "a list") if field.default == "[]" else ("object", "an object")
-            yield f"json_type({name}) <> '{kind}'", f"is not {what} in JSON"
+        yield from _json_tests(name, _type_of(table, field))
     if (words := _WORDS.get((table, name))) is not None:
         yield f"{name} NOT IN ({', '.join(map(repr, words))})", f"is not one of {', '.join(words)}"
+    if name == "news":
+        known = ", ".join(map(repr, columns(agent_tables.SessionRow)))
+        yield f"EXISTS (SELECT 1 FROM json_each(news) WHERE key NOT IN ({known}))", "has an unknown part"
     if name == "due":
         yield f"{present} AND {name} NOT GLOB '{_DAY}*'", "is not a date"
+
+
+def _type_of(table: str, field: Field) -> Any:
+    """Return the type of a JSON field's values that are not null."""
+    if table not in _SNAPSHOTS:
+        return {"[]": list, "{}": dict}.get(field.default, Any)
+    kind = get_type_hints(_SNAPSHOTS[table])[field.name]
+    return next(one for one in get_args(kind) if one is not NoneType) if get_origin(kind) is UnionType else kind
+
+
+def _json_tests(name: str, kind: Any) -> Iterator[tuple[str, str]]:
+    """Yield conditions under which a JSON value is no list or object as its type says, or a part of it is wrong."""
+    if json := _JSON_TYPES.get(get_origin(kind) or kind):
+        yield f"json_type({name}) <> '{json}'", f"is not {_NAMES[json]} in JSON"
+        if parts := _wrong_parts(name, kind):
+            yield parts, "has a part of another type"
+
+
+def _wrong_parts(value: str, kind: Any, depth: int = 0) -> str:
+    """Return the condition under which a list or an object has a part of another type; empty if it may have any."""
+    types = [one for one in get_args(kind) if one is not ...]
+    inner = types[-1] if types else Any
+    if (json := _JSON_TYPES.get(get_origin(inner) or inner)) is None:
+        return ""
+    part = f"part{depth}"
+    deeper = _wrong_parts(f"{part}.value", inner, depth + 1)
+    wrong = f"{part}.type <> '{json}'" + f" OR {deeper}" * bool(deeper)
+    return f"EXISTS (SELECT 1 FROM json_each({value}) AS {part} WHERE {wrong})"
 
 
 def contradictions(db: Database) -> Iterator[str]:
@@ -125,11 +184,6 @@ def _miscounts(db: Database) -> Iterator[str]:
             yield f"{wrong} lists miscount what is {status}. Restore a backup"
 
 
-def is_small(db: Database) -> bool:
-    """Return whether `damage_of` is quick enough to be called at each error."""
-    return bool(db.scalar("PRAGMA page_count") * db.scalar("PRAGMA page_size") <= SMALL)
-
-
 def damage(path: str) -> str:
     """Return what is wrong with the values of a database, for people; empty if nothing is."""
     try:
@@ -152,3 +206,9 @@ def damage_of(db: Database) -> str:
         return ""
     wrong = first.removesuffix(_ADVICE)
     return f"{db.path} is damaged: {wrong}. `tui-tasks doctor` lists all damage, `tui-tasks restore FILE` ends it"
+
+
+def quick_damage_of(db: Database) -> str | None:
+    """Return the same, quickly enough to be called at each error; None: the database is too large for that."""
+    is_small = db.scalar("PRAGMA page_count") * db.scalar("PRAGMA page_size") <= SMALL
+    return damage_of(db) if is_small else None
