@@ -5,9 +5,11 @@ import pytest
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
+from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LogTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
-from tui_tasks.core.read.pages import log_lines, log_pages
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.pages import log_folds, log_lines, log_pages
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
@@ -98,7 +100,7 @@ def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):
         store.commit(EditTask(plan[5], {"priority": 1}), actor="human", now=NOW)
         log("claude-1", 5, "third")
         lines = log_pages.page(store.db, newest, 100, fold=log_pages.LAST)
-        assert [(line.words, line.new.get("message")) for line in lines] == [
+        assert [(line.count, line.new.get("message")) for line in lines] == [
             # What the agent had said before belongs to its run.
             (7, "first 3"),
             (4, "beside 3"),
@@ -107,11 +109,73 @@ def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):
             (1, None),
             (1, "third"),
         ]
-        words = [text for _, text in log_lines.run_of(store.db, lines[0])]
+        words = [text for _, text in log_lines.progress_of(store.db, lines[0])]
         assert words[:5] == ["first 3", "first 2", "first 1", "first 0", "running tests 14/22"]
         still = log_pages.page(store.db, newest - 1, 100, fold=newest)
-        assert [line.words for line in still][:3] == [3, 1, 1]
+        assert [line.count for line in still][:3] == [3, 1, 1]
         assert len(log_pages.page(store.db, newest, 100)) == 12
+
+
+def of_job(store, uid, **how):
+    """What the lines of a job say, oldest first."""
+    lines = log_pages.page(store.db, log_pages.FIRST, 500, **how)
+    return [(line.new.get("outcome"), text_of(line).partition("  ")[2]) for line in lines if line.job == uid]
+
+
+def test_a_run_is_one_line_once_it_has_ended_and_good_runs_in_a_row_of_a_job_are_one(jobs):
+    with Store(jobs.plan.path) as store:
+        status = of_job(store, jobs[1], fold=log_pages.LAST)
+        assert status[-5:] == [
+            ("success", "4 runs ok, last 9s"),
+            ("error", ""),
+            ("success", "3 runs ok, last 9s"),
+            (None, "where it runs"),
+            (None, "started"),
+        ]
+        assert of_job(store, jobs[2], fold=log_pages.LAST)[-3:] == [
+            ("success", "8 runs ok, last 28s"),
+            (None, "requested"),  # the human has asked for it
+            ("success", "ok 28s"),
+        ]
+        assert len([said for outcome, said in of_job(store, jobs[1]) if outcome == "success"]) == 7
+        lines = log_pages.page(store.db, log_pages.FIRST, 500, fold=log_pages.LAST)
+        (last,) = [line for line in lines if line.job == jobs[1] and line.count == 3]
+        runs = log_folds.newest_good_runs(store.db, last.uid, last.seq)
+        assert [(time, log_folds.took(store.db, run)) for time, run in runs] == [
+            (at(20, 0, 9), 9_000_000),
+            (at(19, 45, 9), 9_000_000),
+            (at(19, 30, 9), 9_000_000),
+        ]
+
+
+def test_while_lines_stand_still_no_run_that_ends_takes_one_away(jobs):
+    with Store(jobs.plan.path) as store:
+        store.commit(RunJob(jobs[2], force=True), actor="claude-1", now=NOW)
+        (run,) = job_queries.open_runs(store.db, jobs[2])
+        newest = journal.newest(store.db)
+        before = of_job(store, jobs[2], fold=newest)
+        assert before[-2:] == [("success", "ok 28s"), (None, "requested")]
+        store.commit(FinishRun(run.uid, "success", "12 logins"), actor="claude-1", now=NOW)
+        assert of_job(store, jobs[2], fold=newest) == [*before, ("success", "ok 0ms")]
+        assert of_job(store, jobs[2], fold=log_pages.LAST) == [*before[:-2], ("success", "2 runs ok, last 0ms")]
+
+
+def test_a_run_far_from_the_one_before_has_a_line_of_its_own(jobs):
+    def run(store):
+        store.commit(RunJob(jobs[2], force=True), actor="claude-1", now=NOW)
+        (run,) = job_queries.open_runs(store.db, jobs[2])
+        store.commit(FinishRun(run.uid, "success", "12 logins"), actor="claude-1", now=NOW)
+
+    with Store(jobs.plan.path) as store:
+        with store.transaction(NOW) as transaction:
+            for number in range(300):
+                with transaction.change():
+                    transaction.speak("claude-1" if number % 2 else "claude-2")
+                    transaction.run(LogTask(jobs.plan[5], f"{number}"))
+        run(store)
+        run(store)
+        said = [said for _, said in of_job(store, jobs[2], fold=log_pages.LAST)]
+        assert said[-2:] == ["ok 28s", "2 runs ok, last 0ms"]
 
 
 def test_heartbeats_of_a_claim_have_no_line_among_folded_ones_and_can_be_asked_for(plan):
@@ -137,7 +201,7 @@ def test_a_long_run_is_gone_through_piece_by_piece(plan):
                     transaction.speak("claude-1")
                     transaction.run(LogTask(plan[5], f"{number}"))
         page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
-        assert [(line.words, line.new["message"]) for line in page] == [(log_lines.MAX_WORDS, "3999")]
+        assert [(line.count, line.new["message"]) for line in page] == [(log_folds.MAX_FOLDED, "3999")]
         assert page.reached is not None
 
 

@@ -12,6 +12,7 @@ from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tests.tui.sessions import Sessions
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
@@ -206,6 +207,28 @@ async def test_a_run_of_progress_is_one_line_that_opens(plan, make_app, size):
         assert words == sorted(words), "the newest first"
 
 
+async def test_the_good_runs_of_a_job_are_one_line_that_opens_and_grows(evening, make_app):
+    app = make_app(evening.path, pane="log")
+    with Store(evening.path) as store:
+        status, audit, *_ = (job.uid for job in job_queries.jobs(store.db))
+        store.commit(RunJob(audit, force=True), actor="claude-1", now=NOW)
+        (run,) = job_queries.open_runs(store.db, audit)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "✗ fail     claude-1   S1  Server status                   no answer" in shown(app)
+        assert "◷ run      claude-1   S1  Server status                   3 runs ok, last 9s" in shown(app)
+        assert "◷ run      claude-1   S2  Login audit                     ok 28s" in shown(app)
+        assert "◷ run      claude-1   S2  Login audit                     requested" in shown(app)
+        by_agent(evening, "claude-1", FinishRun(run.uid, "success", "12 logins"))
+        await until(pilot, lambda: "Login audit                     2 runs ok, last 0ms" in shown(app))
+        assert "claude-1   S2  Login audit                     requested" not in shown(app)
+        assert "Login audit                     ok 28s" not in shown(app)
+        row = next(row for row in log_of(app).row_list.rows_held if row.job == status and row.count == 3)
+        log_of(app).row_list.move_to(str(row.seq))
+        await settle(pilot, "enter")
+        assert all(f"{time}:09  ok 9s" in shown(app) for time in ("20:00", "19:45", "19:30"))
+
+
 async def test_what_was_done_again_is_told_as_redo(plan, make_app):
     app = make_app(plan.path, pane="log")
     with Store(plan.path) as store:
@@ -339,7 +362,7 @@ async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_co
             assert "they are slow" in shown(app) or size[1] < 30, "further down on a low screen"
             row = log_of(app).row_list.cursor
             by_agent(plan, "claude-2", LogTask(plan[7], "meanwhile"))
-            await until(pilot, lambda app=app: log_of(app).below == 1)
+            await until(pilot, lambda app=app: log_of(app).rule.below == 1)
             assert log_of(app).row_list.cursor == row
             assert detail.display
             await settle(pilot, "escape")

@@ -6,7 +6,7 @@ from tests.tui.plan import Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import MakeApp, at_each_size, settled
 
-ENTRIES_SINCE = 26
+ENTRIES_SINCE = 20
 """So many lines of the log are below the one that is opened."""
 
 

@@ -1,7 +1,4 @@
-"""The human's actions on the log as a whole: export it to a file, or drop its oldest entries.
-
-7).
-"""
+"""The human's actions on the log: copy an entry or take it back, export the log, or drop its oldest entries."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.events import event
 from tui_tasks.settings import paths
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND, clock, count, moment
 from tui_tasks.tui.agents.agent_actions import take_back_entry
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
@@ -146,7 +143,7 @@ _TELL_EVERY: Final = 0.5
 
 
 class LogActions(Controller):
-    """Exports what a log pane shows, one file at a time, and compacts the journal.
+    """Copies and takes back entries, exports what a log pane shows, one file at a time, and compacts the journal.
 
     `only` returns the filter of the pane, `entry_here` the entry under the cursor; `on_compacted` is called after
     entries were dropped.
@@ -171,6 +168,18 @@ class LogActions(Controller):
         entry = self._entry_here()
         if entry is not None:
             await take_back_entry(self._context, entry.seq)
+
+    def do_log_copy(self) -> None:
+        """Copy the entry as a line of text."""
+        row = self._entry_here()
+        if row is not None:
+            zone = self._context.clock.zone
+            assert zone is not None
+            name = f"  {row.name}" if row.task is not None and row.name else ""
+            said = f"{row.word}  {who_of(row)}{name}: {text_of(row, ascii_only=True)}"
+            text = safe_copy(f"{moment(row.at, zone)}  {said}", one_line=True)
+            self._context.copy(text)
+            self._context.say(f"Copied {count(len(text), 'character')}.")
 
     # Compaction
 

@@ -13,12 +13,13 @@ from textual.containers import Horizontal, VerticalScroll
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.read.overview import StateChanges
-from tui_tasks.core.read.pages import log_lines
+from tui_tasks.core.read.pages import log_folds, log_lines
 from tui_tasks.core.read.pages.log_lines import LogLine
+from tui_tasks.core.read.pages.log_words import OK
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock as time_of_day
-from tui_tasks.text.times import moment
+from tui_tasks.text.times import duration, moment
 from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
@@ -46,11 +47,11 @@ _INSTANTS: Final = frozenset({"next_run", "decided_until"})
 
 
 class EntryText(TextDrawing):
-    """Draws one entry; `run` are the entries folded into its line."""
+    """Draws one entry; `folded` are the instants and the texts of what its line stands for, newest first."""
 
     line: LogLine | None = None
     entry: Entry | None = None
-    run: Sequence[tuple[int, str]] = ()
+    folded: Sequence[tuple[int, str]] = ()
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines: head, text, changed fields and reasoning."""
@@ -68,8 +69,8 @@ class EntryText(TextDrawing):
             return [*shown, [(" What is below has happened since.", "")]]
         if line.word == EARLIER:
             return [*shown, [(" Earlier entries were compacted away.", "")]]
-        if len(self.run) > 1:
-            return [*shown, *self._run_of_words(width)]
+        if len(self.folded) > 1:
+            return [*shown, *self._folded_lines(width)]
         values = (entry.new if entry is not None else line.new) or {}
         said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
         for text in said or [text_of(line, ascii_only=ascii_only)]:
@@ -80,11 +81,11 @@ class EntryText(TextDrawing):
             shown += self._changes(entry, width)
         return shown[:_MAX_LINES]
 
-    def _run_of_words(self, width: int) -> list[Drawn]:
+    def _folded_lines(self, width: int) -> list[Drawn]:
         """Return the entries folded into this line with their times, newest first."""
         zone = self.context.clock.zone
         shown: list[Drawn] = []
-        for at, text in self.run:
+        for at, text in self.folded:
             when = time_of_day(at, zone, seconds=True)
             first, *rest = wrapped(text, max(8, width - 12), ascii_only=self.context.ascii_only) or [""]
             shown.append([(f" {when}  ", "$muted"), (first, "")])
@@ -161,7 +162,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         if drawing.line == line and line is not None:
             return
         drawing.line, drawing.entry = line, self._read(line)
-        drawing.run = log_lines.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
+        drawing.folded = self._folded(line) if line is not None and line.count > 1 else ()
         self._text.redraw()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
@@ -180,6 +181,15 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         except CursorExpired:
             return None
         return entries[0] if entries and entries[0].seq == line.seq else None
+
+    def _folded(self, line: LogLine) -> list[tuple[int, str]]:
+        """Return what is folded into a line: messages of an agent, or runs of a job with how long each was."""
+        db = self.context.db
+        if line.word == "log":
+            return log_lines.progress_of(db, line)
+        runs = log_folds.newest_good_runs(db, line.uid, line.seq)
+        lengths = {uid: log_folds.took(db, uid) for _, uid in runs}
+        return [(at, OK if (took := lengths[uid]) is None else f"{OK} {duration(took)}") for at, uid in runs]
 
     def focus_text(self) -> None:
         """Focus the entry, to scroll it."""

@@ -10,23 +10,19 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from typing_extensions import override
 
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import log_pages
-from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
+from tui_tasks.core.read.pages.log_lines import KINDS
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.dialects.requests.filter_syntax import Language
-from tui_tasks.text.safe import safe_copy
-from tui_tasks.text.times import count, moment
 from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
-from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
-from tui_tasks.tui.log.log_text import MARKS, SEEN, text_of, who_of
-from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows, LogRule
+from tui_tasks.tui.log.log_text import MARKS
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.screen_bases import Pane
@@ -54,10 +50,6 @@ class LogPane(Pane):
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self.only: Filter = ALL
-        self.following = True
-        self.below = 0
-        """How many entries came in below the screen since it stopped following."""
-        self._counted_until = 0
         # Leads to the screen that has shown something here; whether an entry was open then.
         self._way_back: Callable[[], None] | None = None
         self._came_open = False
@@ -66,27 +58,32 @@ class LogPane(Pane):
         self._drawing.no_match = self._no_match
         self.row_list = VirtualList(context, self._drawing, id="entries")
         self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
-        self._rule = FrameLine(context, self._draw_rule)
+        self.rule = LogRule(context, self.row_list, lambda: self._entries)
         self._entry = EntryDetail(context)
         self._actions = LogActions(context, lambda: self.only, lambda: self.row_list.row, lambda: self._show(self.only))
         self.controllers = (RowMoves(lambda: self.row_list), self._actions)
 
     def compose(self) -> ComposeResult:
         """Compose rule, filter, entries, and the opened entry."""
-        yield self._rule
+        yield self.rule
         yield self.filter_bar
         yield self.row_list
         yield self._entry
 
     def on_mount(self) -> None:
         """Show the newest entries."""
-        self._counted_until = self.context.link.seq
+        self.rule.count()
         self._number()
         self.row_list.show(self._entries, from_end=True)
 
     def on_unmount(self) -> None:
         """End an export, so that no partial file stays."""
         self._actions.end_export()
+
+    @property
+    def following(self) -> bool:
+        """Whether the cursor goes to each new entry."""
+        return self.rule.following
 
     def _matching(self) -> EntriesOfJournal:
         projects, only = self.context.state.projects, self.only
@@ -183,15 +180,14 @@ class LogPane(Pane):
         return {row.task for row in self.row_list.rows_on_screen if row.task is not None}
 
     def _changed_lines(self, changes: StateChanges) -> list[str]:
-        """Return the keys of the lines that new messages change: they are folded into one, or say why a task failed."""
+        """Return the keys of the lines that new entries change: they are folded into one, or say why a task failed."""
         said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
-        rows = self.row_list.rows_held if said else ()
+        ran = job_lines.touched(self.context.db, changes.entries) if changes.touches("run") else ()
+        rows = self.row_list.rows_held if said or ran else ()
         tasks = {task for _, task in said}
-        return [
-            str(row.seq)
-            for row in rows
-            if ((row.actor, row.task) in said and self.following if row.word == "log" else row.task in tasks)
-        ]
+        folded = [row for row in rows if (row.actor, row.task) in said or row.job in ran] if self.following else []
+        failed = [row for row in rows if row.word != "log" and row.task in tasks]
+        return [str(row.seq) for row in (*folded, *failed)]
 
     def _take_new(self, changed: Sequence[str] = ()) -> None:
         """Read the new entries; `changed` are the keys of the lines that they change."""
@@ -200,10 +196,7 @@ class LogPane(Pane):
         self.row_list.change([*MARKS, *changed])
         if self.following:
             self.row_list.move_last()
-        newest = self.context.link.seq
-        self.below = 0 if self.following else self.below + newest - self._counted_until
-        self._counted_until = newest
-        self._rule.redraw()
+        self.rule.count()
 
     def _show_marks(self) -> None:
         """Show the marks between the entries that match; without an entry, the list says that nothing matches."""
@@ -213,60 +206,6 @@ class LogPane(Pane):
             self.row_list.change(MARKS)
             if self.following:
                 self.row_list.move_last()
-
-    def _draw_rule(self, width: int) -> Sequence[Part]:
-        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ──`."""
-        are_new, above = self._are_all_new, self._new_above(width) if self._are_all_new else ""
-        all_of = "matches" if self.only else "everything"
-        what = "" if above or (width < layout.NARROW and not are_new) else all_of
-        if alone := self.context.state.projects.alone_parts():
-            what = alone[0][0].strip()
-        title = [(what, "$muted")] if what else []
-        if are_new:
-            since = f"since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
-            title.append((f"{' ' if what else ''}{since}{above}", "$changed"))
-        return rule_parts(self.context, width, title, [self._rule_state(width)])
-
-    def _new_above(self, width: int) -> str:
-        """Return ` · 3 rows above`: how many rows since the human last looked are above the screen; empty for none.
-
-        Where not all of them are in memory, they are not counted.
-        """
-        first = next(iter(self.row_list.rows_on_screen), None)
-        order, held = self._entries.order, self.row_list.rows_held
-        mark = next((order(mark) for mark in self._entries.marks() if mark.word == SEEN), None)
-        if first is None or mark is None:
-            return ""
-        above = [row for row in held if order(row) < order(first)]
-        new = [row for row in above if order(row) > mark]
-        if not new and above:
-            return ""
-        number = str(len(new)) if len(new) < len(above) else "more"
-        if width < layout.NARROW:
-            up = "^" if self.context.ascii_only else "↑"
-            return f" {up}{number if len(new) < len(above) else ''}"
-        rows = "row" if number == "1" else "rows"
-        return f" · {number} {rows} above"
-
-    @property
-    def _are_all_new(self) -> bool:
-        """Whether the mark of where the human last looked is above the lines on screen."""
-        first = next(iter(self.row_list.rows_on_screen), None)
-        mark = next((mark for mark in self._entries.marks() if mark.word == SEEN), None)
-        return first is not None and mark is not None and self._entries.order(first) > self._entries.order(mark)
-
-    def _rule_state(self, width: int) -> Part:
-        """Return whether the newest entry is followed, else how many have been added below the screen."""
-        is_narrow = width < layout.NARROW
-        down = "v" if self.context.ascii_only else "↓"
-        if self.following:
-            return (f"following {down}" if is_narrow else f"following {down} newest last"), "$muted"
-        # With a filter, this number includes entries that do not match.
-        number = f"{self.below:,} " if not self.only else ""
-        new = f"{number}new below" if self.below and not self.row_list.at_end else ""
-        key = f"{self.context.keymap.key_of('log_follow')} follows"
-        words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
-        return words, "$changed" if new else "$muted"
 
     # Following
 
@@ -288,9 +227,7 @@ class LogPane(Pane):
             self._entries.hold_still(self.context.link.seq)
         elif self._entries.fold_again():
             self.row_list.reload()
-        self.following = following
-        self.below = 0 if following else self.below
-        self._rule.redraw()
+        self.rule.follow(following)
 
     def do_log_follow(self) -> None:
         """Go to the newest entry and stay there, or stop following."""
@@ -349,20 +286,6 @@ class LogPane(Pane):
             self._way_back = None
             goes_back()
 
-    def do_log_copy(self) -> None:
-        """Copy the entry as a line of text."""
-        row = self.row_list.row
-        if row is not None:
-            text = safe_copy(self._as_text(row), one_line=True)
-            self.context.copy(text)
-            self.context.say(f"Copied {count(len(text), 'character')}.")
-
-    def _as_text(self, row: LogLine) -> str:
-        assert self.context.clock.zone is not None
-        name = f"  {row.name}" if row.task is not None and row.name else ""
-        text = text_of(row, ascii_only=True)
-        return f"{moment(row.at, self.context.clock.zone)}  {row.word}  {who_of(row)}{name}: {text}"
-
     # The filter
 
     def do_log_filter(self) -> None:
@@ -402,7 +325,7 @@ class LogPane(Pane):
         self._entries = self._matching()
         self.row_list.show(self._entries, cursor, from_end=True)
         self._show_search()
-        self._rule.redraw()
+        self.rule.redraw()
 
     def on_virtual_list_resumed(self, event: VirtualList.Resumed) -> None:
         """Show the progress of the search."""

@@ -1,4 +1,4 @@
-"""The lines of the log, newest last: their source, and how they are drawn."""
+"""The lines of the log, newest last: their source, how they are drawn, and the rule above them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import log_lines, log_pages
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_pages import FIRST, LAST
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
@@ -19,9 +19,11 @@ from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_questio
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.layout import NARROW, WIDE
-from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, name_and_text, text_of, who_of
+from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, many, mark_of, name_and_text, text_of, who_of
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import AppState
 
@@ -47,7 +49,7 @@ class EntriesOfJournal:
         self._db = db
         self._state = state
         self.only = only
-        # Up to this entry, an agent's progress entries on a task are folded into one line; None: nothing is folded.
+        # Up to this entry, progress on a task and runs of a job are folded into one line; None: nothing is folded.
         self.fold = None if only else LAST
         self.is_bare = False
         """Whether no entry is found, so that there are no marks either."""
@@ -150,6 +152,88 @@ def _mark(word: str, seq: int, at: int) -> LogLine:
     )  # fmt: skip
 
 
+class LogRule(FrameLine):
+    """The rule above the entries: since when all on screen are new, and whether new ones are followed or below it."""
+
+    def __init__(
+        self, context: Context, row_list: VirtualList[LogLine], entries: Callable[[], EntriesOfJournal]
+    ) -> None:
+        super().__init__(context, self._rule)
+        self._row_list = row_list
+        self._entries = entries
+        self.following = True
+        self.below = 0
+        """How many entries came in below the screen since it stopped following."""
+        self._counted_until = 0
+
+    def follow(self, following: bool) -> None:
+        """Say whether new entries are followed."""
+        self.following = following
+        self.below = 0 if following else self.below
+        self.redraw()
+
+    def count(self) -> None:
+        """Count the new entries."""
+        newest = self.context.link.seq
+        self.below = 0 if self.following else self.below + newest - self._counted_until
+        self._counted_until = newest
+        self.redraw()
+
+    def _rule(self, width: int) -> Sequence[Part]:
+        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ──`."""
+        are_new, above = self._are_all_new, self._new_above(width) if self._are_all_new else ""
+        all_of = "matches" if self._entries().only else "everything"
+        what = "" if above or (width < NARROW and not are_new) else all_of
+        if alone := self.context.state.projects.alone_parts():
+            what = alone[0][0].strip()
+        title = [(what, "$muted")] if what else []
+        if are_new:
+            since = f"since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
+            title.append((f"{' ' if what else ''}{since}{above}", "$changed"))
+        return rule_parts(self.context, width, title, [self._rule_state(width)])
+
+    def _new_above(self, width: int) -> str:
+        """Return ` · 3 rows above`: how many rows since the human last looked are above the screen; empty for none.
+
+        Where not all of them are in memory, they are not counted.
+        """
+        first = next(iter(self._row_list.rows_on_screen), None)
+        order, held = self._entries().order, self._row_list.rows_held
+        mark = next((order(mark) for mark in self._entries().marks() if mark.word == SEEN), None)
+        if first is None or mark is None:
+            return ""
+        above = [row for row in held if order(row) < order(first)]
+        new = [row for row in above if order(row) > mark]
+        if not new and above:
+            return ""
+        number = str(len(new)) if len(new) < len(above) else "more"
+        if width < NARROW:
+            up = "^" if self.context.ascii_only else "↑"
+            return f" {up}{number if len(new) < len(above) else ''}"
+        rows = "row" if number == "1" else "rows"
+        return f" · {number} {rows} above"
+
+    @property
+    def _are_all_new(self) -> bool:
+        """Whether the mark of where the human last looked is above the lines on screen."""
+        first = next(iter(self._row_list.rows_on_screen), None)
+        mark = next((mark for mark in self._entries().marks() if mark.word == SEEN), None)
+        return first is not None and mark is not None and self._entries().order(first) > self._entries().order(mark)
+
+    def _rule_state(self, width: int) -> Part:
+        """Return whether the newest entry is followed, else how many have been added below the screen."""
+        is_narrow = width < NARROW
+        down = "v" if self.context.ascii_only else "↓"
+        if self.following:
+            return (f"following {down}" if is_narrow else f"following {down} newest last"), "$muted"
+        # With a filter, this number includes entries that do not match.
+        number = f"{self.below:,} " if not self._entries().only else ""
+        new = f"{number}new below" if self.below and not self._row_list.at_end else ""
+        key = f"{self.context.keymap.key_of('log_follow')} follows"
+        words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
+        return words, "$changed" if new else "$muted"
+
+
 class LogRows(RowDrawing[LogLine]):
     """Draws entries, one in each line."""
 
@@ -177,22 +261,22 @@ class LogRows(RowDrawing[LogLine]):
             return [cursor, *self._mark(row, width)]
         label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
         where = self._where(row) if width >= WIDE else ""
-        where += (" >" if ascii_only else " ▸") if row.words > 1 else ""
+        where += (" >" if ascii_only else " ▸") if row.count > 1 else ""
         head = [cursor, *self._head(row, width), (label, "$muted")]
         room = width - sum(cell_len(part) for part, _ in head) - cell_len(where) - 1
-        many = self._many(row, width)
+        messages = self._messages(row, width)
         before = ""
         if width >= WIDE:
             name, text = name_and_text(row, ascii_only=ascii_only)
             before = fit(name, min(_NAME, room // 2), ascii_only=ascii_only) + " " * _GAP if name else ""
         else:
             text = text_of(row, ascii_only=ascii_only)
-        cells = max(0, room - cell_len(before + many))
+        cells = max(0, room - cell_len(before + messages))
         style = _QUIET if row.word == "run" else ""
         if text.endswith("?"):
             text = safe_question(text, cells, ascii_only=ascii_only)
         said = (fit(text, cells, ascii_only=ascii_only), style)
-        return [*head, (before, style), (many, "$muted"), said, (where, "$muted")]
+        return [*head, (before, _QUIET), (messages, _QUIET), said, (where, _QUIET)]
 
     def _head(self, row: LogLine, width: int) -> list[Part]:
         """Return when it happened, to the second where there is room, its kind, and who did it.
@@ -218,12 +302,11 @@ class LogRows(RowDrawing[LogLine]):
         words = fit(f" {when_}{MARKS[row.word]} ", min(width - 4, cell_len(when_ + MARKS[row.word]) + 2))
         return [(rule * 2, "$rule"), (words, style), (rule * max(0, width - 4 - cell_len(words)), "$rule")]
 
-    def _many(self, row: LogLine, width: int) -> str:
+    def _messages(self, row: LogLine, width: int) -> str:
         """Return how many messages a line stands for."""
-        if row.words < 2 or width < NARROW:
+        if row.count < 2 or row.word != "log" or width < NARROW:
             return ""
-        many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
-        return f"{many} messages, last: " if width >= WIDE else f"last of {many}: "
+        return f"{many(row)} messages, last: " if width >= WIDE else f"last of {many(row)}: "
 
     def _label(self, row: LogLine) -> str:
         """Return the number of a task or a job: `#5` or `S2`."""

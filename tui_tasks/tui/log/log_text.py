@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import log_words
+from tui_tasks.core.read.pages.log_folds import MAX_FOLDED
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_words import EDITED, FIELD_WORDS, OF_HOLDER, OK, SWITCHES, phrase
 from tui_tasks.text.glyphs import look, sign
@@ -77,6 +78,11 @@ def text_of(line: LogLine, *, ascii_only: bool = False) -> str:
     if line.undoes is None:
         return text
     return f"{log_words.REDO if line.is_redo else log_words.UNDO} {text}"
+
+
+def many(line: LogLine) -> str:
+    """Return how many entries a line stands for: `4`, `99+`."""
+    return f"{line.count - 1}+" if line.count == MAX_FOLDED else f"{line.count}"
 
 
 def names_task(line: LogLine) -> bool:
@@ -194,6 +200,8 @@ def _said_of_job(line: LogLine) -> str:
     new = line.new
     if line.kind == "run.finished":
         took = f" {duration(line.took)}" if line.took is not None else ""
+        if line.count > 1:
+            return f"{many(line)} runs {OK}{f', last{took}' if took else ''}"
         if new.get("outcome") == "success":
             return f"{OK}{took}"
         return str(line.reason or new.get("reason") or new.get("outcome"))

@@ -1,4 +1,4 @@
-"""A journal entry as one line of the log: its kind by name, its text, and runs of progress folded into one."""
+"""A journal entry as one line of the log: its kind by name, its text, and how many entries it stands for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read.pages import log_folds
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow
 
@@ -65,64 +66,6 @@ NEWS_OF_WORK: Final = ("state", "summary", "limits", "pull_request", "terminal",
 
 J = JournalRow
 
-# How many progress entries one line counts at most.
-MAX_WORDS: Final = 100
-HEARTBEAT: Final = "claim.extended"
-"""Comes between progress entries and says nothing: where progress is folded, it is left out."""
-
-
-def is_followed_by_progress(until: Any) -> Any:
-    """Return the condition that an entry is progress, and the next entry of its agent and task is progress too."""
-    of_task, of_agent, following = J.alias(), J.alias(), J.alias()
-    next_of_task = of_task.select(of_task.seq).where(
-        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != HEARTBEAT)
-    )
-    next_of_agent = of_agent.select(of_agent.seq).where(
-        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != HEARTBEAT)
-    )
-    one_more = following.select(SQL("1")).where(
-        (following.seq == next_of_task.order_by(of_task.seq).limit(1))
-        & (following.seq == next_of_agent.order_by(of_agent.seq).limit(1))
-        & (following.seq <= until)
-        & (following.kind == "task.logged")
-        & following.undoes.is_null()
-    )
-    return (J.kind == "task.logged") & J.undoes.is_null() & fn.EXISTS(one_more)
-
-
-def _newest(whose: Any, limit: int) -> Statement:
-    """Return the statement for the newest entries of an agent, or about a task, up to a seq."""
-    entries = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
-    return Statement(
-        lambda: (
-            entries.where(whose & (J.seq <= slot("seq")) & (J.kind != HEARTBEAT)).order_by(J.seq.desc()).limit(limit)
-        )
-    )
-
-
-# Most runs are short, so few entries are read first, and more only if all of those belong to the run.
-_NEWEST: Final = {
-    limit: (_newest(J.actor == slot("actor"), limit), _newest(J.task == slot("task"), limit))
-    for limit in (2, 10, MAX_WORDS)
-}
-
-
-def newest_of_run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
-    """Return a run of progress from its last entry back, up to `MAX_WORDS`: rows that end with instant and values."""
-    run: list[Any] = []
-    for limit, (of_actor, of_task) in _NEWEST.items():
-        run = []
-        pairs = zip(db.all(of_actor, actor=actor, seq=seq), db.all(of_task, task=task, seq=seq), strict=False)
-        for row, same in pairs:
-            number, kind, _, about, undoes, *_ = row
-            if number != same[0] or kind != "task.logged" or about != task or undoes is not None:
-                break
-            run.append(row)
-        if len(run) < limit:
-            break
-    return run
-
-
 # How many characters of a text a line shows.
 MAX_TEXT: Final = 400
 _STATUSES_WITH_REASON: Final = ("failed", "skipped")
@@ -133,9 +76,9 @@ class LogLine(msgspec.Struct, frozen=True):
 
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
-    skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
-    many progress entries this line stands for, itself included; `holder` is the agent whose claim, session or work
-    somebody else has changed, or who asked; `asked` is the question that an entry is about.
+    skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `count` is how
+    many progress entries or good runs this line stands for, itself included; `holder` is the agent whose claim, session
+    or work somebody else has changed, or who asked; `asked` is the question that an entry is about.
     """
 
     seq: int
@@ -158,7 +101,7 @@ class LogLine(msgspec.Struct, frozen=True):
     reason: str | None = None
     took: int | None = None
     is_redo: bool = False
-    words: int = 1
+    count: int = 1
     holder: str | None = None
     asked: str | None = None
 
@@ -235,7 +178,7 @@ _LIST_NAME = Statement(lambda: ListRow.select(ListRow.name).where(ListRow.uid ==
 
 
 def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:
-    """Return the line of a row of `lines_query`; with `fold` it stands for its run of progress up to that entry.
+    """Return the line of a row of `lines_query`; with `fold` it stands for what is folded up to that entry.
 
     The line of an entry whose values cannot be read has none.
     """
@@ -259,10 +202,11 @@ def _line(db: Database, row: Any, fold: int | None) -> LogLine:
         more["name"] = name or _name_of_list(db, uid)
     elif entity in ("claim", "session", "work") and (holder := _holder(db, entity, uid)) not in (None, actor):
         more["holder"] = holder
-    elif fold is not None and seq <= fold and kind == "task.logged" and undoes is None:
-        more["words"] = max(1, len(newest_of_run(db, actor, task, seq)))
+    word = _word(kind, entity, now)
+    if fold is not None and seq <= fold and undoes is None and word in ("log", "run"):
+        more["count"] = log_folds.count(db, kind, uid, actor, task, seq)
     line = LogLine(
-        seq, at, actor, kind, _word(kind, entity, now), entity, uid, task, undoes, was, now, bool(has_why),
+        seq, at, actor, kind, word, entity, uid, task, undoes, was, now, bool(has_why),
         list_id=list_id, number=number, gone=bool(gone), is_redo=bool(redo), **more,
     )  # fmt: skip
     return _of_ask(db, line) if entity == "ask" else line
@@ -344,10 +288,10 @@ def _name_of_list(db: Database, uid: str) -> str | None:
     return row[0] if row else None
 
 
-def run_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
+def progress_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
     """Return the progress entries that a line stands for, newest first, each with its instant."""
-    rows = map(journal.as_text, newest_of_run(db, line.actor, line.task, line.seq))
-    return [(at, str(_values(new).get("message", ""))) for *_, at, new in rows]
+    rows = map(journal.as_text, log_folds.newest_progress(db, line.actor, line.task, line.seq))
+    return [(at, str(_values(new).get("message", ""))) for at, new in rows]
 
 
 assert set(_STATUSES_WITH_REASON) < set(vocab.STATUSES)

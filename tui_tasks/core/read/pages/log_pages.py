@@ -10,10 +10,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import log_words
+from tui_tasks.core.read.pages.log_folds import HEARTBEAT, is_followed
 from tui_tasks.core.read.pages.log_lines import (
-    HEARTBEAT,
     LogLine,
-    is_followed_by_progress,
     is_shown_with_previous,
     lines_query,
     numbers_query,
@@ -86,7 +85,7 @@ _EACH = lines_query().where(~is_shown_with_previous())
 _AFTER = Statement(lambda: _EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
 _BEFORE = Statement(lambda: _EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
 _ONE = Statement(lambda: _EACH.where(J.seq == slot("seq")))
-_FOLDED = _EACH.where(~is_followed_by_progress(slot("fold")) & (J.kind != HEARTBEAT))
+_FOLDED = _EACH.where(~is_followed(slot("fold")) & (J.kind != HEARTBEAT))
 _FOLDED_AFTER = Statement(
     lambda: _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
 )
@@ -107,8 +106,8 @@ def page(
 ) -> LogPage:
     """Return the next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
 
-    With `fold`, each run of one agent's progress on one task is represented by its last entry up to that number, and
-    heartbeats of claims are left out. It cannot be combined with a filter.
+    With `fold`, an agent's progress on one task and the runs of a job are represented by the last entry up to that
+    number (see `log_folds`), and heartbeats of claims are left out. It cannot be combined with a filter.
     """
     if only or fold is not None:
         return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
