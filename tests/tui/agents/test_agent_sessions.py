@@ -137,7 +137,7 @@ async def test_at_80_columns_a_question_never_takes_the_place_of_what_its_agent_
         line, beside = lines(app)[at : at + 2]
         assert doing in line and "#5 Ship auth flow" in line
         assert ("? asks 9m " in line) is not bool(question)
-        assert beside.strip().startswith("? asks 9m     #4 jose is maintained") is bool(question)
+        assert beside.strip().startswith("? asks 9m  #4 jose is maintained") is bool(question)
 
 
 async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_is_out_of_sight(people, make_app):
@@ -273,7 +273,7 @@ async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(
         assert lines(app)[-1].startswith(" y Allow  n Deny  a Choose ")
         drawn = [line.strip() for line in lines(app)]
         at = drawn.index("y Allow once   n Deny   a choose…")
-        assert drawn[at + 1] == '· Allow once, and from now on every "make ..." in api (settings.local.json)'
+        assert drawn[at + 1] == 'Allow once, and from now on every "make ..." in api (settings.local.json)'
         assert text.count("Allow Bash?") == 1
 
 
@@ -310,7 +310,7 @@ async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_who
         assert len(app.screen.window.rows_on_screen) == 7
         drawn = [line.strip() for line in lines(app)]
         assert "y Allow once   n Deny   a choose…" in drawn
-        assert '· Allow once, and from now on every "make ..." in api (settings.local.json)' in drawn
+        assert 'Allow once, and from now on every "make ..." in api (settings.local.json)' in drawn
         for part in ("│ rm -rf build/⏎", "│ make all", "description: Clean the build"):
             assert part in drawn
         await settle(pilot, "y")

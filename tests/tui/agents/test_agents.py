@@ -217,7 +217,7 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
         if size[0] >= 80:
             assert "finished 17m" in row_of(app, "codex-1")
             assert '"running tests 14/22"' in row_of(app, "claude-1")
-            assert "? asks 9m     #4 jose is maintained" in shown(app), "below what it does"
+            assert "? asks 9m  #4 jose is maintained" in shown(app), "below what it does"
             assert "looked at the backups" in row_of(app, "watcher")
 
 
@@ -648,7 +648,7 @@ async def test_one_that_asks_and_works_on_is_at_work_here_and_above_and_shows_qu
         row = row_of(app, "claude-1")
         assert "◐ claude-1  working 14m" in row and '"tests 15/22"' in row and "#5 Ship" in row
         at = lines(app).index(row)
-        assert lines(app)[at + 1].strip().startswith("? asks 9m     #4 jose")
+        assert lines(app)[at + 1].strip().startswith("? asks 9m  #4 jose")
         assert " asks about #4 Pick JWT lib: jose or pyjwt" in shown(app), "the question below is no part of #5"
         assert "waiting" in row_of(app, "claude-2")
         assert re.match(" [?] 2 (asks|questions) ", counts_line(app))
@@ -721,9 +721,7 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
-        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "   · Do it   · Leave it   a choose…" in shown(
-            app
-        )
+        assert shown(app).splitlines()[-1].startswith(" a Choose ") and "   Do it · Leave it   a choose…" in shown(app)
         await settle(pilot, "y")
         assert said(app) == "Yes does not answer this: a shows the whole question."
         await settle(pilot, "n")
@@ -737,27 +735,48 @@ async def test_other_answers_than_yes_and_no_are_chosen_in_the_inbox(plan, make_
 @pytest.mark.parametrize(
     ("options", "here", "in_the_inbox"),
     [
-        (("Ship", "Wait"), ["· Ship   · Wait   a choose…"], ["1 Ship   2 Wait   m reply…"]),
-        (("Ship   x Wait", "Wait"), ["· Ship   x Wait", "· Wait"], ["1 Ship   x Wait", "2 Wait"]),
-        (("x Ship", "Wait"), ["· x Ship   · Wait   a choose…"], ["1 x Ship   2 Wait   m reply…"]),
+        (("Ship", "Wait"), ["Ship · Wait   a choose…"], ["1 Ship   2 Wait   m reply…"]),
+        (("Ship   x Wait", "Wait"), ["Ship   x Wait", "Wait", "a choose…"], ["1 Ship   x Wait", "2 Wait"]),
+        (("x Ship", "Wait"), ["x Ship · Wait   a choose…"], ["1 x Ship   2 Wait   m reply…"]),
+        (("Ship · later", "Wait"), ["Ship · later", "Wait", "a choose…"], ["1 Ship · later   2 Wait   m reply…"]),
     ],
 )
-async def test_options_stand_on_one_line_each_behind_its_mark_unless_one_could_look_like_two(
-    plan, make_app, options, here, in_the_inbox
-):
-    by_agent(plan, "claude-3", OpenAsk("Ship?", options), now=at(20, 0))
+async def test_options_stand_on_one_line_unless_one_could_look_like_two(plan, make_app, options, here, in_the_inbox):
+    by_agent(plan, "claude-3", OpenAsk("Now?", options), now=at(20, 0))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         app.screen.window.move_to("claude-3")
         await settle(pilot)
         assert [
-            line.strip() for line in lines(app) if line.strip().startswith(("· Ship", "· x Ship", "· Wait"))
+            line.strip() for line in lines(app) if line.strip().startswith(("Ship", "x Ship", "Wait", "a choose"))
         ] == here
         await settle(pilot, "a")
         _, rule = place(app, "? asks")
         found = [line.strip() for line in lines(app)[rule:] if line.strip().startswith(("1 ", "2 Wait"))]
         assert found == in_the_inbox
+
+
+async def test_one_at_work_shows_how_long_ago_it_spoke_unless_within_a_minute(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert '"running tests 14/22"  ' in row_of(app, "claude-1")
+        by_agent(plan, "claude-1", LogTask(plan[5], "waits for the build"), now=NOW - 7 * 60 * SECOND)
+        await until(pilot, lambda: '"waits for the build" 7m' in row_of(app, "claude-1"))
+
+
+async def test_places_have_a_column_only_where_two_differ(plan, make_app):
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        sessions.begin("claude", "a", "Clean the build", at(20, 5), "/home/me/code/api")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "  where  " not in shown(app) and "api  " not in shown(app)
+        with Store(plan.path) as store:
+            Sessions(store).begin("claude", "b", "Release", at(20, 10), "/home/me/code/web")
+        await until(pilot, lambda: "  where  " in shown(app) and "web  " in shown(app))
 
 
 async def test_an_agent_is_marked_that_came_to_need_the_human_or_changed_a_task_until_all_is_seen(plan, make_app):

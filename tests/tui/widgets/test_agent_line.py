@@ -18,7 +18,7 @@ from tui_tasks.tui.widgets.agent_entries import AgentEntry
 from tui_tasks.tui.widgets.agent_line import agent_groups, agent_rows
 from tui_tasks.tui.widgets.foot_line import Group
 
-WORDS = {"failed": "failed", "waiting": "waits", "ready": "to review", "idle": "idle", "stuck": "stuck"}
+WORDS = {"failed": "failed", "waiting": "waiting", "ready": "to review", "idle": "idle", "stuck": "stuck"}
 
 
 def entry(state: str, who: str, number: str = "", said: str = "", asks: str = "") -> AgentEntry:
@@ -61,12 +61,12 @@ MANY = (
         (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"),
         (
             120,
-            ' ✗ claude-5   ? claude-2 waits #7   ? claude-3 waits   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…'
+            ' ✗ claude-5   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…'
             "   +1 idle",
         ),
         (
             160,
-            f" ✗ claude-5 failed   ? claude-2 waits #7   ? claude-3 waits   ◐ claude-1 #5 {TESTS}"
+            f" ✗ claude-5 failed   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 {TESTS}"
             "   ◐ claude-4 Edit src/auth.py   +1 idle",
         ),
     ],
@@ -99,10 +99,10 @@ WHY = (
     ("width", "shown"),
     [
         (80, ' ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5 "running…"  ◐ claude-4'),
-        (90, " ✗ claude-5 overloaded  ? claude-2 waits #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
+        (90, " ✗ claude-5 overloaded  ? claude-2 waiting #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
         (
             120,
-            ' ✗ claude-5 overloaded   ? claude-2 waits #7   ? claude-3 Bash   ◐ claude-1 #5 "running…"'
+            ' ✗ claude-5 overloaded   ? claude-2 waiting #7   ? claude-3 Bash   ◐ claude-1 #5 "running…"'
             "   ◐ claude-4 Edit…",
         ),
     ],
@@ -111,7 +111,7 @@ def test_why_an_agent_has_failed_and_the_tool_that_one_asks_for_give_way_last(wi
     assert line(width, *WHY) == shown
 
 
-BUSY = " ✗ claude-5 failed  ? claude-2 waits #7  ? claude-3 waits"
+BUSY = " ✗ claude-5 failed  ? claude-2 waiting #7  ? claude-3 waiting"
 AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
 
 
@@ -149,8 +149,8 @@ NAMED = replace(entry("working", "claude-1", "#5", TESTS, "asks #4"), name="Ship
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, f" ? claude-2 waits #7  ◐ claude-1 #5 {TESTS} asks #4  +1 idle"),
-        (120, f" ? claude-2 waits #7   ◐ claude-1 #5 Ship auth flow {TESTS} asks #4   · watcher idle"),
+        (80, f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} asks #4  +1 idle"),
+        (120, f" ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow {TESTS} asks #4   · watcher idle"),
     ],
 )
 def test_the_name_of_the_task_at_work_gives_way_first(width, shown):
@@ -159,9 +159,9 @@ def test_the_name_of_the_task_at_work_gives_way_first(width, shown):
 
 def test_those_that_have_finished_stand_last_where_there_is_room():
     done = replace(entry("idle", "codex-1"), word="finished")
-    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waits #7  · codex-1 finished  · codex-1 finished"
-    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waits #7  · codex-1 finished"
-    assert line(40, MANY[1], finished=[done]) == " ? claude-2 waits #7"
+    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  · codex-1 finished  · codex-1 finished"
+    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  · codex-1 finished"
+    assert line(40, MANY[1], finished=[done]) == " ? claude-2 waiting #7"
     assert line(80, finished=[done]) == " no agent connected  · codex-1 finished"
 
 
@@ -169,7 +169,7 @@ def test_an_agent_that_works_on_after_a_question_shows_both():
     asking = entry("working", "claude-1", "#5", TESTS, "asks #4")
     assert line(80, asking) == f" ◐ claude-1 #5 {TESTS} asks #4"
     assert line(90, MANY[1], asking, entry("idle", "watcher")) == (
-        f" ? claude-2 waits #7  ◐ claude-1 #5 {TESTS} asks #4  · watcher idle"
+        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} asks #4  · watcher idle"
     )
     assert line(30, asking) == " ◐ claude-1 #5 asks #4"
 
@@ -205,13 +205,13 @@ def test_a_working_agent_is_not_hidden_by_what_another_asks():
 
 def test_idle_agents_are_one_item_behind_all_others():
     idle = (entry("idle", "codex-2"), entry("idle", "watcher"))
-    assert line(80, MANY[1], *idle) == " ? claude-2 waits #7  · codex-2, watcher idle"
-    assert line(48, MANY[1], *idle) == " ? claude-2 waits #7  +2 idle", "with all names or none"
+    assert line(80, MANY[1], *idle) == " ? claude-2 waiting #7  · codex-2, watcher idle"
+    assert line(48, MANY[1], *idle) == " ? claude-2 waiting #7  +2 idle", "with all names or none"
     assert line(80, *idle, finished=[replace(idle[0], word="finished")]).startswith(" · codex-2, watcher idle  · ")
 
 
 def test_the_verb_before_a_tool_gives_way_before_the_tool():
-    asks = replace(entry("waiting", "claude-3"), word="asks: Bash")
+    asks = replace(entry("waiting", "claude-3"), word="waiting: Bash")
     busy = entry("working", "claude-1", "#5", TESTS)
-    assert line(70, asks, busy) == f" ? claude-3 asks: Bash  ◐ claude-1 #5 {TESTS}"
+    assert line(70, asks, busy) == f" ? claude-3 waiting: Bash  ◐ claude-1 #5 {TESTS}"
     assert line(40, asks, busy) == " ? claude-3 Bash  ◐ claude-1 #5"

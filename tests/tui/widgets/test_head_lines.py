@@ -161,9 +161,9 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
     async with opened(app) as pilot:
         assert "◐ claude-1 #5" in agents_line(app)
         agent(OpenAsk("Which port?", (), plan[5]))
-        await until(pilot, lambda: "claude-1 waits" in above(app))
+        await until(pilot, lambda: "claude-1 waiting" in above(app))
         assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 0 stuck   • ")
-        assert agents_line(app) == " ? claude-1 waits #4   ? claude-2 waits #7"
+        assert agents_line(app) == " ? claude-1 waiting #4   ? claude-2 waiting #7"
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
 
@@ -223,7 +223,7 @@ async def test_counts_agents_questions_and_failures_each_have_their_place_above_
     async with opened(app, (120, 40)):
         counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
         assert counts_line(app) == f"{counts}• since 19:58: failed #3 · asked #4, #7 · started #5"
-        assert agents_line(app) == ' ? claude-2 waits #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
+        assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
         for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
 
@@ -284,7 +284,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
             await press(app, pilot, "g")
             needs = needs_rows(app)
             assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
-            assert re.match(" [?] claude-2 (waits )?#7", agents_line(app))
+            assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
             if size[1] > 16:
                 assert needs[0].startswith("• ? #4")
                 assert any(line.startswith("• ✗ #3") for line in needs), "in a row of its own"
@@ -468,7 +468,7 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
     for size in ((120, 40), (80, 24)):
         async with opened(make_app(plan.path), size) as pilot:
             rows = lines(pilot.app)[1 : 3 if size[1] >= 30 else 2]
-            assert re.match(r" [?] claude-2 (waits )?#7", rows[0]) and "◐ bot-0 #10 " in rows[-1]
+            assert re.match(r" [?] claude-2 (waiting )?#7", rows[0]) and "◐ bot-0 #10 " in rows[-1]
             assert rows[-1].endswith(f" +{13 - rows[-1].count('◐')}")
 
 
@@ -659,7 +659,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
         assert f"◐ {work.agent}" not in above(app)
         counts = " ? 2 questions  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • "
         assert counts_line(app) == f"{counts}failed #3 · asked #4, #7 · to review #9 · started #5"
-        assert f"? claude-2 waits #7   ⇡ {work.agent} to review #9" in agents_line(app)
+        assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith("• ⇡ "))
         assert re.fullmatch(rf"• ⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
         await press(app, pilot, "A")

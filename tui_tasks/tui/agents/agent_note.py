@@ -221,35 +221,37 @@ class AgentNote(TextDrawing):
 
     def _ask(self, view: AskView, width: int) -> list[Drawn]:
         """Return the whole question and its options, on one line if they fit, those of a permission on as few as do;
-        each begins with its key, or with a dot where only the inbox has one. Of a permission, the latter follow on
-        their own lines.
+        each begins with its key. Those that only the inbox has a key for are muted, with dots between; of a permission
+        they follow on their own lines.
         """
         lines = [*self._asked_about(view, width), *request_lines(view, width - 2, ascii_only=self.context.ascii_only)]
         if view.why_closed is not None:
             return [*lines, *block(view.why_closed, max(8, width - 2), "$state-needs-you")]
         texts = view.shown_options(self.context)
         keys, dot = self._option_keys(view), sign("log", ascii_only=self.context.ascii_only)
-        styles = ("$key bold", "$muted")
+        muted = ("", "$muted")
         shown = [(keys.get(number, dot), option) for number, option in enumerate(texts)]
         if len(keys) < len(texts):
             shown.append((self.context.keymap.key_of("agent_ask"), "choose…"))
         if view.always:
             shown.sort(key=lambda option: option[0] == dot)
         # A text with such spaces could look like two options.
-        is_plain = not any("  " in text for text in texts)
+        is_plain = not any("  " in text or f" {dot} " in text for text in texts)
         widths = [cell_len(f"   {key} {text}") for key, text in shown]
         if is_plain and (sum(widths) < width or (view.is_permission and max(widths) < width)):
-            column = width
+            column, before = width, ""
             for (key, text), cells in zip(shown, widths, strict=True):
                 if column + cells >= width or (view.always and key == dot):
-                    lines, column = [*lines, []], 0
-                lines[-1] = [*lines[-1], (f"   {key} ", styles[key == dot]), (text, "")]
-                column += cells
+                    lines, column, before = [*lines, []], 0, ""
+                between = f"   {key} " if key != dot else f" {dot} " if before == dot else "   "
+                lines[-1] = [*lines[-1], (between, "$muted" if key == dot else "$key bold"), (text, muted[key == dot])]
+                column, before = column + cells, key
             return lines
         room = max(cell_len(key) for key, _ in shown)
         for key, text in shown:
             for at, line in enumerate(wrapped(text, max(8, width - 5 - room))):
-                lines.append([(f"   {fit('' if at else key, room)} ", styles[key == dot]), (line, "")])
+                head = f"   {fit('' if at or key == dot else key, room)} "
+                lines.append([(head, "$key bold"), (line, muted[key == dot])])
         return lines
 
     def _asked_about(self, view: AskView, width: int) -> list[Drawn]:

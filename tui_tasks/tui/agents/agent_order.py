@@ -27,6 +27,8 @@ _NARROW_HEAD: Final = 4
 _SPENT: Final = 11
 # In cells: the least that is left beside name and state where places have a column.
 _LEAST_REST: Final = 46
+# In cells: what matters most leaves the rest to a longer task on a wide screen.
+_WHAT: Final = 31
 
 
 class Filled(NamedTuple):
@@ -82,7 +84,7 @@ def columns(width: int, filled: Filled) -> Columns:
     )
     pulse = PULSE_MINUTES + (GAP if spent else 1)
     rest = width - _HEAD - who - filled.state - where - pulse - spent
-    task = min(filled.task + GAP, rest // 2) if filled.task else 0
+    task = min(filled.task + GAP, max(rest // 2, rest - _WHAT)) if filled.task else 0
     return Columns(who, filled.state, rest - task, where, task, pulse, spent, _HEAD)
 
 

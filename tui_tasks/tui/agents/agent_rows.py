@@ -76,8 +76,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
         """The agents whose trouble the human has put away."""
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
-        # How often the busiest of the agents was heard in a minute: the bars of all have one scale.
-        self._busiest = 0
+        # The highest bar of all agents: they have one scale.
+        self._busiest = 0.0
         # What a filter finds agents by that have nothing open, in their state then: there may be thousands.
         self._said: dict[str, tuple[AgentView, str, str]] = {}
 
@@ -94,23 +94,26 @@ class AgentsRows(RowDrawing[AgentsRow]):
         asked = {one.ask.uid: context.state.asked_about.get(one.ask.uid) for one in members if one.ask is not None}
         tasks = {ask: agent_text.live_task(context.db, uid) for ask, uid in asked.items() if uid is not None}
         self._asked = {ask: task for ask, task in tasks.items() if task is not None}
+        places = {place for one in members if (place := agent_text.where(one, context))}
         self.filled = Filled(
             max((cell_len(agent_text.who(one.name, 40)) for one in members), default=0),
-            max((cell_len(agent_text.where(one, context)) for one in members), default=0),
+            max(map(cell_len, places)) if len(places) > 1 else 0,
             max((cell_len(safe_line(text, _WIDEST)) for text in map(self._task, members)), default=0),
             any(_spent(one) for one in members),
             max(
-                (
-                    max(len(self._look_of(one).word) + AGE - 1, len(self._state_text(one)), len(self._asks(one)))
-                    for one in members
-                ),
+                (max(len(self._look_of(one).word) + AGE - 1, len(self._state_text(one))) for one in members),
                 default=STATE - GAP,
             )
             + GAP,
         )
         now = context.clock.now()
-        self._busiest = max((max(pulse_at(one, now, PULSE_MINUTES), default=0) for one in members), default=0)
+        self._busiest = max((max(self._pulse(one, now), default=0) for one in members), default=0)
         return before != (self.filled, self._busiest)
+
+    @staticmethod
+    def _pulse(row: AgentView, now: int) -> list[float]:
+        """Return the bars of how often an agent was heard in each minute: roots, as one word beside forty is news."""
+        return [float(number) ** 0.5 for number in pulse_at(row, now, PULSE_MINUTES)]
 
     def titles(self, width: int) -> list[Part]:
         """Return the titles of the columns."""
@@ -173,7 +176,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if sizes.task:
             head.append((fit(named, sizes.name) + " " * (sizes.task - sizes.name), old))
         if sizes.pulse:
-            pulse = spark(pulse_at(row, now, PULSE_MINUTES), self._busiest, ascii_only=context.ascii_only)
+            pulse = spark(self._pulse(row, now), self._busiest, ascii_only=context.ascii_only)
             head.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
@@ -228,9 +231,9 @@ class AgentsRows(RowDrawing[AgentsRow]):
         named, question = self._task_lines(row, sizes), self.question(row)
         if row.name in self.brief and row.ask is not None:
             cut = safe_line if row.ask.is_permission else safe_question
-            text = cut(question, room, ascii_only=self.context.ascii_only)
-            return [[*self._asking_head(row, sizes), (text, "")]]
-        asked = self._wrapped(question, room) if question else []
+            text = cut(question, room - cell_len(self._asks(row)), ascii_only=self.context.ascii_only)
+            return [[(" " * indent, ""), *self._asking_head(row), (text, "")]]
+        asked = self._wrapped(question, room - cell_len(self._asks(row))) if question else []
         others: list[Part] = []
         shown = f"{matter.whole} {' '.join(named)}"
         for text, style in agent_text.besides(row, self.context, shown, state):
@@ -242,21 +245,21 @@ class AgentsRows(RowDrawing[AgentsRow]):
             beside = [(fit(text, sizes.matter), matter.style), (" " * sizes.where, ""), (of_task, "")]
             lines.append(beside if of_task else [(text, matter.style)])
         below: list[list[Part]] = [[(" " * indent, ""), *line] for line in lines]
+        beside_asks = [(" " * cell_len(self._asks(row)), "")]
         below += [
-            [*(self._asking_head(row, sizes) if at == 0 else [(" " * indent, "")]), (text, "")]
+            [(" " * indent, ""), *(beside_asks if at else self._asking_head(row)), (text, "")]
             for at, text in enumerate(asked)
         ]
         return [*below, [(" " * indent, ""), *others]] if others else below
 
     def _asks(self, row: AgentView) -> str:
-        """Return `? asks 9m` of an agent whose question has a line of its own; else nothing."""
+        """Return `? asks 9m  ` of an agent whose question has a line of its own; else nothing."""
         has_own = row.ask is not None and self.question(row)
-        return agent_text.asks_since(row.ask, self.context) if has_own and row.ask is not None else ""
+        return f"{agent_text.asks_since(row.ask, self.context)}  " if has_own and row.ask is not None else ""
 
-    def _asking_head(self, row: AgentView, sizes: Columns) -> list[Part]:
-        """Return what is before the question of an agent: since when it is asked, in the column of the states."""
-        asks = fit(self._asks(row), sizes.state - GAP) + " " * GAP
-        return [(" " * (sizes.head + sizes.who), ""), (asks, "$state-needs-you")]
+    def _asking_head(self, row: AgentView) -> list[Part]:
+        """Return what is before the question of an agent that has a line of its own: since when it is asked."""
+        return [(self._asks(row), "$state-needs-you")]
 
     def question(self, row: AgentsRow) -> str:
         """Return the question of an agent whose first line says something else; empty where it does not."""
@@ -291,7 +294,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if (answer := self.answered.get(row.name)) is not None:
             text, color = f"answered: {answer}", "$state-done"
         is_small = sizes.state <= AGE
-        place = agent_text.where(row, self.context) if not is_small and not sizes.where else ""
+        has_places = bool(self.filled.where) and not is_small and not sizes.where
+        place = agent_text.where(row, self.context) if has_places else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
         first, *more = wrapped(whole, sizes.text) or [""]
         if not more or state not in _LONG or is_small:
@@ -362,6 +366,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             agent_states.began(row, state, self.context.state.to_review),
             seen,
             row.tool_since,
+            row.word.at if row.word is not None else None,
             row.ask.opened_at if row.ask is not None else None,
             row.stuck.since if row.stuck is not None else None,
         ):

@@ -25,7 +25,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import age, short_count
+from tui_tasks.text.times import MINUTE, age, short_count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.state.context import Context
 
@@ -181,7 +181,7 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
         since = f" {age(member.tool_since, now)}" if member.tool_since is not None else ""
         return f"{safe_line(member.tool_use, MAX_TOOL_USE)}{since}", ""
     if state == "working" and (said := _said_since(member)):
-        return f'"{said}"', ""
+        return f'"{said}"{_since_spoken(member, now)}', ""
     if state == "working" and (prompt := asked_for(session)):
         return prompt, "$muted"
     if state == "working" and not last and session is not None and session.session.startswith(PLACEHOLDER):
@@ -245,6 +245,11 @@ def _said_since(member: AgentView) -> str:
     word = member.word
     is_new = word is not None and word.kind == "logged" and word.at >= (member.since or 0)
     return word.text if is_new and word is not None else ""
+
+
+def _since_spoken(member: AgentView, now: int) -> str:
+    """Return ` 7m`, how long ago an agent spoke; empty within a minute, which is usual for one at work."""
+    return f" {age(member.word.at, now)}" if member.word is not None and now - member.word.at >= MINUTE else ""
 
 
 def _question(member: AgentView, ask: Ask, context: Context, state: str) -> str:

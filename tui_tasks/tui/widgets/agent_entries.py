@@ -43,7 +43,7 @@ _MAX_NAME: Final = 40
 _MAX_WHY: Final = 16
 _MAX_WORDS: Final = 200
 _ASKS: Final = " asks"
-_FOR_TOOL: Final = "asks: "
+_FOR_TOOL: Final = "waiting: "
 
 
 class AgentEntry(msgspec.Struct, frozen=True):
@@ -293,7 +293,7 @@ class AgentEntries:
             from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
             word = ask_text.tool_asked_for(member.ask) if member.ask is not None else ""
-            word = f"{_FOR_TOOL}{word}" if word else "waits"
+            word = f"{_FOR_TOOL}{word}" if word else "waiting"
             return self._entry(member, "waiting", word, has_task=False, about=self._asked_about(member))
         if shown == "ready":
             return self._entry(member, "ready", "to review")
