@@ -13,7 +13,8 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
-from tui_tasks.core.read.ask_queries import waiting
+from tui_tasks.core.read.ask_queries import open_asks, waiting
+from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_answers import Reply
@@ -793,6 +794,17 @@ async def test_the_options_of_a_question_that_is_drawn_close_are_where_they_are_
         for spot in app.screen._asked.spots:
             assert drawn[spot.line][0][0].strip() == keys[spot.action], spot
         assert "claude-2 lately" not in str(drawn)
+
+
+async def test_quotes_of_an_answer_that_is_corrected_are_told_from_those_around_it(plan, make_app):
+    with Store(plan.path, read_only=True) as store:
+        answers = [AnswerAsk(ask.uid, "x") for ask in open_asks(store.db)]
+    by_agent(plan, "human", *answers)
+    by_agent(plan, "claude-1", OpenAsk("Which?", ('the "old" one', "the new one")))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1", "u")
+        assert app.screen.query_one("#answer").value == """Instead of "the 'old' one": """
 
 
 async def test_undo_begins_a_message_that_corrects_an_answer_before_it_takes_back_the_change_before(plan, make_app):

@@ -25,7 +25,7 @@ from tests.tui.plan import MINUTE, NOW, SECOND, Plan, connect
 from tests.tui.widgets.test_head_lines import fail_a_job, leave
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
-from tui_tasks.core.operations.jobs import CreateJob
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims, LogTask
 from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries
@@ -215,6 +215,28 @@ async def test_a_failed_job_is_a_row_that_runs_it_again_and_shows_its_runs(plan,
         assert said(app) == "Started “nightly”; Enter shows its output."
         await settle(pilot, "enter")
         assert isinstance(app.screen, RunView)
+
+
+async def test_a_task_that_failed_with_a_job_says_why_the_job_did_and_leaves_its_row_when_it_is_hidden(plan, make_app):
+    answer_all(plan)
+    by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}))
+    with Store(plan.path) as store:
+        (job,) = store.commit(CreateJob("Nightly audit", "adhoc", "", "Go", "UTC"), actor="human", now=NOW - MINUTE)
+        (run,) = store.commit(RunJob(job.uid), actor="human", now=NOW - MINUTE)
+        store.commit(NoteRunAgent(run.uid, "claude-1", "s-1"), actor="system", now=NOW - MINUTE)
+        failed = EditTask(plan[8], {"status": "failed"}), LogTask(plan[8], "no tape")
+        store.commit(*failed, actor="claude-1", now=NOW - 3 * SECOND)
+        store.commit(FinishRun(run.uid, "error", "out of tokens"), actor="claude-1", now=NOW - 2 * SECOND)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "a")
+        assert [row.number for row in app.screen.listed.rows] == ["#8"]
+        assert "no tape" in shown(app) and "job Nightly audit failed: out of tokens" in shown(app)
+        await settle(pilot, ".")
+        await until(pilot, lambda: [row.number for row in app.screen.listed.rows] == ["S1"])
+        assert "✗ S1  Nightly audit: out of tokens" in shown(app)
+        await settle(pilot, ".")
+        await until(pilot, lambda: not app.screen.listed.rows)
 
 
 NEEDS = ["failed", "job", "late job", "gone", "lapsed", "stuck", "late task"]

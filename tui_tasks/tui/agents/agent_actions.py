@@ -160,7 +160,8 @@ async def correct_answer(context: Context, ask: Ask) -> bool:
 
     shown, until = agent_text.who(ask.agent, 30), read_when(context, ask.agent)
     when = f". Read when {until}" if until is not None else ""
-    begun = f'Instead of "{safe_line(ask_text.in_one_line(ask.answer or ""), 60)}": '
+    answer = safe_line(ask_text.in_one_line(ask.answer or ""), 60).replace('"', "'")
+    begun = f'Instead of "{answer}": '
     recipient = Recipient(f"instead {ask.uid}", f"Your answer stays. Message to {shown}{when}", "Send", "")
     dialog = MessageDialog(context, [recipient], begun)
     text = await context.ask(dialog)

@@ -33,7 +33,7 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.needs_entries import late_words
-from tui_tasks.tui.widgets.open_needs import CHECKS, FAILED, JOBS, LATE, LATE_JOBS, Need
+from tui_tasks.tui.widgets.open_needs import CHECKS, FAILED, JOBS, LATE, LATE_JOBS, Need, jobs_of
 from tui_tasks.tui.work import work_actions
 
 OUTPUT_LINES: Final = 200
@@ -241,6 +241,10 @@ class FailedTasks(RowSource[TaskLine]):
             starter = f", started by job {safe_line(job, 40)}" if job else ""
             lines += block(f"{agent_text.who(setter, 40)} set it failed {at}{worker}{starter}", room, "$muted")
             lines += block(why, room, "$state-failed") if why else []
+            for failing in jobs_of(self.context.state, row):
+                of_job = job_lines.why_failed(self.context.db, failing.uid)
+                said_of_job = f"job {safe_line(failing.name, 40)} failed{': ' * bool(of_job)}{of_job}"
+                lines += block(said_of_job, room, "$state-failed")
         elif task.due is not None:
             lines += block(self._was_due(task.due), room, "$state-overdue")
         said = task_records.last_said(self.context.db, row.uid, row.who)

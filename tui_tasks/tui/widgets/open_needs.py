@@ -22,6 +22,7 @@ from tui_tasks.tui.widgets.agent_entries import TROUBLE, AgentEntries, AgentEntr
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.agents.agent_views import AgentView
+    from tui_tasks.core.read.job_lines import FailingJob
     from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.state.app_state import AppState
     from tui_tasks.tui.state.context import Context
@@ -136,7 +137,7 @@ class Needs:
                 state.next_jobs,
                 state.due,
             ),
-            *(state.seen.put_away_at, state.held, state.races),
+            *(state.seen.put_away_at, state.seen.hidden, state.held, state.races),
         )
 
     def is_hidden(self, need: Need) -> bool:
@@ -201,18 +202,21 @@ class Needs:
 
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen. A task is one row with
-        the run in which it failed.
+        the run in which it failed, until it is hidden: the job that has failed stays.
         """
         state = self._context.state
         unseen = self._failed_tasks()
         # Of very many, those that failed last are read.
         if len(unseen) == len(state.failed_tasks) < state.failed:
             yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
+        in_rows: set[str] = set()
         for task in unseen:
-            yield Need(FAILED, key_of_task(task.uid), "failed", state.failed_at(task), task.uid, row=task)
+            need = Need(FAILED, key_of_task(task.uid), "failed", state.failed_at(task), task.uid, row=task)
+            if not self.is_hidden(need):
+                in_rows.update(job.uid for job in jobs_of(state, task))
+            yield need
         for job in state.failing_jobs:
-            is_in_row = any(job.is_of_task(_failed_by(task), state.failed_at(task)) for task in unseen)
-            if not is_in_row and (job.at is None or job.at >= state.seen.put_away_at):
+            if job.uid not in in_rows and (job.at is None or job.at >= state.seen.put_away_at):
                 yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 
     def _late(self) -> Iterator[Need]:
@@ -232,9 +236,10 @@ class Needs:
                 yield Need(LATE, f"late:{uid}", "late", due_dates.late_since(due, local), uid, row=due)
 
 
-def _failed_by(task: TaskLine) -> str | None:
-    """Return who has set a task failed, or the agent whose end has."""
-    return task.agent if task.status_by == vocab.SYSTEM else task.status_by
+def jobs_of(state: AppState, task: TaskLine) -> list[FailingJob]:
+    """Return the failed jobs whose run is one failure with a failed task."""
+    failed_by = task.agent if task.status_by == vocab.SYSTEM else task.status_by
+    return [job for job in state.failing_jobs if job.is_of_task(failed_by, state.failed_at(task))]
 
 
 _GONE: Final = TROUBLE.index("gone")
