@@ -37,7 +37,7 @@ from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.layout import has_air
 from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, work_actions
 from tui_tasks.tui.work.review_screen import ReviewScreen
-from tui_tasks.tui.work.work_forms import AcceptForm
+from tui_tasks.tui.work.accept_form import AcceptForm
 from tui_tasks.work import comments
 from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.agent_terminals import Terminals

@@ -35,7 +35,7 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets.open_needs import Needs, visit
 from tui_tasks.tui.work import attaching, peek_screens
 from tui_tasks.tui.work.peek_screens import Peek
-from tui_tasks.tui.work.work_forms import StartForm
+from tui_tasks.tui.work.accept_form import StartForm
 from tui_tasks.work import agent_terminals, program_commands, starting
 from tui_tasks.work.starting import Request, Started
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.work.review_screen import ReviewScreen
     from tui_tasks.tui.work.review_text import WorkFacts
-    from tui_tasks.tui.work.work_forms import AcceptAnswer
+    from tui_tasks.tui.work.accept_form import AcceptAnswer
     from tui_tasks.work.accepting import Acceptance
 
 T = TypeVar("T")
@@ -238,7 +238,7 @@ class ReviewActions(Controller):
             self._context.run(self._ask_and_accept())
 
     async def _ask_and_accept(self) -> None:
-        from tui_tasks.tui.work.work_forms import AcceptForm
+        from tui_tasks.tui.work.accept_form import AcceptForm
 
         screen, context = self._screen, self._context
         # The screen may read another version while the form is open: what was on screen is accepted.

@@ -26,7 +26,7 @@ from tui_tasks.tui.keys.actions import Controller
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.tasks.task_pane import TaskPane
-    from tui_tasks.tui.work.work_forms import StartAnswer
+    from tui_tasks.tui.work.accept_form import StartAnswer
     from tui_tasks.work.starting import Request
 
 
@@ -139,7 +139,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     What was refused is asked again while `is_shown`: the human is still where they asked for it.
     """
     from tui_tasks.core.store import Store
-    from tui_tasks.tui.work.work_forms import StartForm
+    from tui_tasks.tui.work.accept_form import StartForm
     from tui_tasks.work import program_commands, starting
 
     marked = task_queries.live_tasks(context.db, uids)
