@@ -269,6 +269,15 @@ def test_taking_a_merge_back_gives_the_task_what_it_had_before(store, human, do,
     sound(store)
 
 
+def test_work_is_not_discarded_while_it_is_merged(store, human, task):
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    human(BeginMerge(work.uid, {}))
+    with pytest.raises(Conflict, match="the work of claude-1 is being merged: wait for the end"):
+        human(DiscardWork(work.uid))
+    assert human(MergeWork(work.uid, "c1")).state == "merged"
+
+
 def test_taking_a_discard_back_gives_the_agent_its_claim_again(store, human, add, task):
     work = human(start(task))
     human(WorkReady(work.uid))

@@ -175,9 +175,15 @@ def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
 
 @rule(DiscardWork)
 def discard_work(tx: Transaction, op: DiscardWork) -> Work:
-    """Record that the human does not want a work; the task is pending again."""
+    """Record that the human does not want a work; the task is pending again.
+
+    Raises:
+        Conflict: it is being merged here, or is over.
+    """
     require_human(tx)
     known = work_queries.find(tx.db, op.uid)
+    if known.state == "merging" and known.machine == tx.db.machine:
+        raise Conflict(f"the work of {known.agent} is being merged: wait for the end", state=known.state)
     session = session_queries.find(tx.db, known.agent)
     if session is None or session.state == session_queries.GONE:
         # Nothing is to be ended, so that work of a machine that never returns can be discarded.

@@ -18,6 +18,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.session_queries import BY_MACHINE, BY_PROCESS, PLACEHOLDER, STOPPED, AgentSession
 from tui_tasks.core.read.pages import list_pages
@@ -133,8 +134,8 @@ def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
 
 
 def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks in progress whose agent is gone, by uid, but for those that wait for review; for `grace` see
-    `AgentView.has_left`.
+    """Return the tasks in progress whose agent is gone, by uid, but for those whose work waits for review or is being
+    merged; for `grace` see `AgentView.has_left`.
     """
     gone = {
         one.name: one
@@ -142,7 +143,9 @@ def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: 
         if one.task is not None and one.has_left(now, grace)
         if one.to_review is None or one.to_review.uid != one.task.uid
     }
-    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in _tasks_of(db, gone.keys()).items()}
+    tasks = _tasks_of(db, gone.keys())
+    merging = {work.task_uid for work in work_queries.live(db) if work.state == "merging"} if tasks else ()
+    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in tasks.items() if uid not in merging}
 
 
 def of_lapsed_claims(members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
