@@ -196,6 +196,22 @@ def test_an_agent_that_crashes_or_is_killed_has_failed_with_how_it_ended(script,
     assert (work.state, work.message) == ("failed", f"robot-1 {how}")
 
 
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [
+        ("echo 'Traceback: boom'; exit 3", "its agent ended with exit 3: Traceback: boom"),
+        ("kill -9 $$", "its agent was killed by SIGKILL"),
+        ("exit 0", "1 file +1 -0"),
+    ],
+)
+def test_work_whose_agent_crashed_or_was_killed_with_changes_says_so_where_it_waits_for_review(
+    end, how, store, clock, configure, starter, task
+):
+    configure(f"{COMMITS}; {end}")
+    work = starter.start(task, ROBOT).work
+    assert work.state == "ready" and work_text.review_texts(store.db, [work]) == [how]
+
+
 def test_the_settings_name_the_program_to_propose_else_the_last_that_has_not_failed_does(
     store, configure, starter, task
 ):

@@ -201,7 +201,8 @@ def _after_turn(
         if is_recent and not work_queries.has_ended_turn(store.db, work):
             return None  # it is being started again
         if has_changes:
-            return WorkReady(work.uid)
+            how = _how_it_ended(last_lines(store.path, work, _SEARCHED_LINES), status) if status else ""
+            return WorkReady(work.uid, message=f"{work_text.ITS_AGENT}{how}" if how else None)
         if work.merged_at is not None:
             return merge_steps.ended_after_merge(work)
         if owner is not None:
@@ -212,9 +213,8 @@ def _after_turn(
             return None  # its launcher knows how it ended
         if work_end_rules.limits_of(work).is_stopped:
             return FailWork(work.uid, f"{work.agent} was stopped at its limit, without a change")
-        return FailWork(
-            work.uid, f"{work.agent} {_how_it_ended(last_lines(store.path, work, _SEARCHED_LINES), status)}"
-        )
+        how = _how_it_ended(last_lines(store.path, work, _SEARCHED_LINES), status)
+        return FailWork(work.uid, f"{work.agent} {how}{'' if ': ' in how else ' without a change'}")
     is_idle = session.state == "idle" and session.last_prompt is not None
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)
@@ -222,7 +222,7 @@ def _after_turn(
 
 
 def _how_it_ended(lines: Sequence[str], status: int | None) -> str:
-    """Return how a program ended that has changed nothing: `ended with exit 3: Traceback: boom`."""
+    """Return how a program ended: `ended with exit 3: Traceback: boom`."""
     how, why = "has ended", program_commands.refusal(lines)
     if status is not None and status > _BY_SIGNAL:
         with contextlib.suppress(ValueError):
@@ -230,7 +230,7 @@ def _how_it_ended(lines: Sequence[str], status: int | None) -> str:
     elif status:
         how = f"ended with exit {status}"
         why = why or next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return f"{how}: {why[:_MAX_REASON]}" if why else f"{how} without a change"
+    return f"{how}: {why[:_MAX_REASON]}" if why else how
 
 
 def _first_question(store: Store, work: Work, now: int) -> str | None:

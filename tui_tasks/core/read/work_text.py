@@ -16,11 +16,14 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.work_queries import LIVE
 from tui_tasks.core.vocab import HUMAN
+from tui_tasks.text import times
 
 CONFLICTS: Final = "conflicts with "
 """How the text begins that says in which files a work does not merge."""
 NOT_AGAIN: Final = "not started again: "
 """How the text begins that says why the program of ready work could not go on; what the human wrote to it waits."""
+ITS_AGENT: Final = "its agent "
+"""How the text begins that says how the program of ready work has ended, where that was no success."""
 START_TAKES: Final = 60_000_000
 """Microseconds in which a program that has ended is started again."""
 _READING_TAKES: Final = 5_000_000
@@ -120,7 +123,7 @@ def _counts_text(counted: Counts | None) -> str:
         return ""
     if not counted.files and counted.dirty:
         return "nothing committed yet"
-    lines = f"{counted.files} file{'s' * (counted.files != 1)} +{counted.insertions} -{counted.deletions}"
+    lines = f"{times.count(counted.files, 'file')} +{counted.insertions or 0:,} -{counted.deletions or 0:,}"
     return f"{lines}, more not committed" if counted.dirty else lines
 
 
@@ -132,7 +135,7 @@ def obstacle(db: Database, work: Work) -> str:
 
 
 def _obstacle(work: Work, counted: Counts | None) -> str:
-    if work.message and work.state == "ready" and not work.message.startswith(NOT_AGAIN):
+    if work.message and work.state == "ready" and not work.message.startswith((NOT_AGAIN, ITS_AGENT)):
         return f"not merged: {work.message}"  # then; what was in the way may be gone by now
     return work.message or (counted.conflicts if counted is not None else None) or ""
 

@@ -118,8 +118,8 @@ def _counts(change: FileChange) -> str:
         return "binary"
     return " ".join(
         (
-            *([f"+{change.insertions}"] if change.insertions else []),
-            *([f"-{change.deletions}"] if change.deletions else []),
+            *([f"+{change.insertions:,}"] if change.insertions else []),
+            *([f"-{change.deletions:,}"] if change.deletions else []),
         )
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Check, Work
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import check_queries, work_text
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.output_lines import said_once
@@ -142,7 +142,7 @@ def facts_line(facts: WorkFacts, unsent: int, width: int, *, ascii_only: bool) -
     much as there is room for; `unsent`: how many comments are not sent yet.
     """
     review, work = facts.review, facts.work
-    behind = f", {review.behind} behind" if review is not None and review.behind else ""
+    behind = f", {review.behind:,} behind" if review is not None and review.behind else ""
     commits = f"{count(review.ahead, 'commit')}{_beyond(facts, 24)}{behind}" if review is not None else ""
     pieces: list[list[Part]] = [
         [(summary_word(facts), "$state-failed" if facts.problem else "")],
@@ -197,10 +197,10 @@ def summary_word(facts: WorkFacts) -> str:
     if review is None:
         return "reading" if not facts.problem else "cannot be read"
     counts = review.counts()
-    lines = f"+{counts['insertions']} -{counts['deletions']}"
+    lines = f"+{counts['insertions']:,} -{counts['deletions']:,}"
     wrong = [
         *([count(len(review.conflicts), "conflict")] if review.conflicts else []),
-        *([f"{len(review.uncommitted)} not committed"] if review.is_dirty else []),
+        *([f"{len(review.uncommitted):,} not committed"] if review.is_dirty else []),
         *(["as you sent it back"] if facts.is_same else []),
         *([f"nothing new for {safe_line(review.base, 24)}"] if review.adds_nothing else []),
     ]
@@ -289,7 +289,7 @@ def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         has = "" if review.ahead else ", which has its commits (reverted ones stay so)"
         text = f"It has nothing new for {review.base}{has}: nothing is merged, {key} sets the task done."
         lines += [*block(text, room, "$state-overdue"), []]
-    elif work.state == "conflict" and work.message:
+    elif work.message and (work.state == "conflict" or work.message.startswith(work_text.ITS_AGENT)):
         lines += [*block(work.message, room, "$state-failed"), []]
     if review.is_dirty:
         lines += [*_paths("Not committed:", review.uncommitted, room, "$state-overdue"), []]
