@@ -24,7 +24,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask
-from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import BeginMerge, CommentWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import change_summaries
@@ -36,8 +36,8 @@ from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.layout import has_air
 from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, work_actions
-from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.tui.work.accept_form import AcceptForm
+from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import comments
 from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.agent_terminals import Terminals
@@ -727,6 +727,23 @@ async def test_the_foot_names_a_pull_request_only_where_one_can_be_opened(plan, 
         git(place.tree, "config", "remote.origin.url", "git@git.example:ada/api.git")
         app.screen.read_again()
         await until(pilot, lambda: "p Pull request" in lines(app)[-1])
+
+
+async def test_while_work_is_merged_its_agent_is_not_said_to_be_gone_and_nothing_discards_it(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    with Store(plan.path) as store:
+        store.commit(EndSession(work.agent, "its process has ended"), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "x Discard" in lines(app)[-1]
+        with Store(plan.path) as store:
+            store.commit(BeginMerge(work.uid, {}), actor="human", now=NOW)
+        await until(pilot, lambda: "robot-1  merging" in lines(app)[0])
+        await settle(pilot, "x")
+        assert "It is being merged: wait for the end." in said(app)
+        app.context.state.read_agents(NOW + HOUR)
+        assert plan[9] not in app.context.state.left and "x Discard" not in shown(app)
 
 
 async def test_discarded_work_that_changed_nothing_is_no_review_once_undo_brings_it_back(plan, place, make_app):

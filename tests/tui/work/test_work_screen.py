@@ -35,7 +35,7 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.widgets.open_needs import Needs, visit
 from tui_tasks.tui.work import attaching, peek_screens
 from tui_tasks.tui.work.peek_screens import Peek
-from tui_tasks.tui.work.accept_form import StartForm
+from tui_tasks.tui.work.start_form import StartForm
 from tui_tasks.work import agent_terminals, program_commands, starting
 from tui_tasks.work.starting import Request, Started
 
@@ -380,10 +380,10 @@ async def test_work_that_is_counted_after_it_was_reported_ready_shows_the_new_co
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "0 files +0 -0" in shown(app))
-        counts |= {"ahead": 1, "files": 1, "insertions": 2}
+        counts |= {"ahead": 1, "files": 3_000, "insertions": 3_001}
         with Store(plan.path) as store:
             store.commit(CountWork(work.uid, counts), actor="system", now=NOW)
-        await until(pilot, lambda: "1 file +2 -0" in shown(app))
+        await until(pilot, lambda: "3,000 files +3,001 -0" in shown(app))
 
 
 async def test_a_task_that_waits_or_is_done_is_refused_before_the_form(plan, make_app):

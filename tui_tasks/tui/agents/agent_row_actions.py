@@ -99,15 +99,15 @@ class AgentRowActions(Controller):
 
     async def do_work_start(self) -> None:
         """Start another agent on the agent's task, or on the one at which it failed."""
+        from tui_tasks.tui.work import start_form  # for those who start agents alone
+
         if (task := self.task_here) is not None:
-            await work_actions.start(self._context, [task.uid], lambda: self._screen.is_active)
+            await start_form.start(self._context, [task.uid], lambda: self._screen.is_active)
 
     async def do_work_end(self) -> None:
         """Discard the agent's work, once confirmed; undo brings it back."""
-        from tui_tasks.tui.work import review_actions
-
         work = self._live_work()
-        done = await review_actions.discard(self._context, work) if work is not None else None
+        done = await work_actions.discard(self._context, work) if work is not None else None
         if done is not None:
             self._context.say(done)
 

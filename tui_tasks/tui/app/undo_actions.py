@@ -260,7 +260,7 @@ async def _undo_end(context: Context, work: Work, entry: Entry, above: str) -> N
     Raises:
         Refusal: why it cannot be.
     """
-    from tui_tasks.tui.work.review_actions import decide  # undo of other changes goes without
+    from tui_tasks.tui.work.work_actions import decide  # undo of other changes goes without
 
     now, is_merge = context.clock.now(), entry.kind == "work.merged"
     is_here = context.navigation.may_be_done_here(entry.change)
@@ -298,7 +298,7 @@ async def take_back(context: Context, work: Work, *, is_revert: bool = False) ->
     Raises:
         Refusal: why it cannot be.
     """
-    from tui_tasks.tui.work.review_actions import decide  # undo of other changes goes without
+    from tui_tasks.tui.work.work_actions import decide  # undo of other changes goes without
 
     base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
     try:
@@ -333,7 +333,7 @@ async def _redo_work(context: Context, work: Work) -> None:
     Raises:
         Refusal: why it cannot be.
     """
-    from tui_tasks.tui.work.review_actions import decide  # undo of other changes goes without
+    from tui_tasks.tui.work.work_actions import decide  # undo of other changes goes without
 
     before = await decide(context, lambda acceptance: acceptance.to_redo(work))
     base = safe_line(work.base or "", 40)

@@ -258,8 +258,10 @@ class FailedTasks(RowSource[TaskLine]):
 
     async def do_wanted_start(self) -> None:
         """Start an agent on the task."""
+        from tui_tasks.tui.work import start_form  # for those who start agents alone
+
         if (row := self.row) is not None:
-            await work_actions.start(self.context, [row.uid], lambda: self.row is not None)
+            await start_form.start(self.context, [row.uid], lambda: self.row is not None)
 
     def do_wanted_open(self) -> None:
         """Show the task in full."""

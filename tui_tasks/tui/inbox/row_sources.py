@@ -185,8 +185,10 @@ class StuckAgents(RowSource[AgentView]):
 
     async def do_stuck_start(self) -> None:
         """Start another agent on the task."""
+        from tui_tasks.tui.work import start_form  # for those who start agents alone
+
         if self.row is not None and (task := self.row.last_task) is not None:
-            await work_actions.start(self.context, [task.uid], lambda: self.row is not None)
+            await start_form.start(self.context, [task.uid], lambda: self.row is not None)
 
     def do_stuck_open(self) -> None:
         """Show the agent among the others, from where Back leads to the row."""

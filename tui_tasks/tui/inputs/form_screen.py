@@ -1,5 +1,5 @@
-"""The base of forms: their keys, what Esc does with unsaved text, the choice after a conflict; and a field with a few
-values: arrows, Space and clicks change the value, Tab goes to the next field.
+"""The bases of forms: their keys, what Esc does with unsaved text, the choice after a conflict; forms of lines at the
+foot; and a field with a few values: arrows, Space and clicks change the value, Tab goes to the next field.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.inputs.dialogs import DRAFT, keep_draft
+from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, block, plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.state.context import Context, Hint
 
 
 class ConflictScreen(Dialog[str | None]):
@@ -185,3 +190,94 @@ class ChoiceLine(ResilientMessages, Static, can_focus=True):
             self._at = at
             self._show()
             self.post_message(self.Changed())
+
+
+class FootForm(Dialog[R | None], Generic[R]):
+    """A form of lines at the foot: the last takes words, the others have a few values. Tab goes to the next line.
+
+    Esc leaves without a result, and keeps the words for the next form with the same `draft`.
+    """
+
+    AUTO_FOCUS = "TextInput"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+    LABEL_CELLS = 10
+    DRAFT = DRAFT
+
+    def __init__(self, context: Context, *, draft: str, words: str, hint: str, done: str) -> None:
+        """`draft` names the form, and by id what it is about; `words` stand in it at first; `done` is Enter's word."""
+        super().__init__(context)
+        self.draft = draft
+        self._given, self._done = words, done
+        keys: dict[str, Callable[[], object]] = {"enter": self.submit, "escape": self.action_leave}
+        keys |= {"tab": self.focus_next, "shift+tab": self.focus_previous}
+        self.keys = {**keys, "down": self.focus_next, "up": self.focus_previous, "q": self.action_leave}
+        self.keys["question_mark"] = self._say_keys
+        """The keys of the lines of values, where a letter is no text."""
+        keys |= {"down": self._down, "up": self._up}
+        self.words = TextInput(context, context.drafts.get(draft, words), id="answer", placeholder=hint, keys=keys)
+
+    def on_mount(self) -> None:
+        """Say of words that an earlier form has kept that they are a draft, unless they could not be used just now."""
+        if self.context.drafts.get(self.draft, self._given) != self._given and not self.problem:
+            self.query_one(FootLine).say(self.DRAFT)
+
+    def _say_keys(self) -> None:
+        """Say what the keys do on a line of values."""
+        self.context.say(f"←→ or a first letter changes the value, Tab goes on; Enter: {self._done}; Esc goes back.")
+
+    def _up(self) -> None:
+        """Go to the line of text above, from the first one to the field above."""
+        if self.words.cursor_at_first_line:
+            self.focus_previous()
+        else:
+            self.words.action_cursor_up()
+
+    def _down(self) -> None:
+        """Go to the line of text below, from the last one to the field below."""
+        if self.words.cursor_at_last_line:
+            self.focus_next()
+        else:
+            self.words.action_cursor_down()
+
+    def line(self, label: str, field: Widget) -> Widget:
+        """Return a field behind its label."""
+        return Horizontal(Static(self._label(label), classes="label", name=label), field, classes="line")
+
+    def _label(self, label: str, *, is_here: bool = False) -> Content:
+        return plain(
+            f" {sign('cursor') if is_here else ' '} {label:<{self.LABEL_CELLS}}", "$key" if is_here else "$muted"
+        )
+
+    def on_descendant_focus(self) -> None:
+        """Mark the line with the focus."""
+        for line in self.query(".line").results(Horizontal):
+            label = line.query_one(".label", Static)
+            label.update(self._label(label.name or "", is_here=self.focused in line.children))
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of the line with the focus."""
+        hints = LINE_KEYS if self.focused is self.words else ()
+        if isinstance(self.focused, ChoiceLine) and self.focused.has_choice:
+            hints = (("←→", "Change", ""),)
+        self.query_one(FootLine).hint(*self.first_keys(), ("Tab", "Next field", ""), *hints, ("Esc", "Back", ""))
+
+    def first_keys(self) -> Sequence[Hint]:
+        """Return the keys that the foot names first: that of the end."""
+        return (("Enter", self._done, ""),)
+
+    def submit(self) -> None:
+        """End with what was chosen."""
+        raise NotImplementedError
+
+    def end(self, result: R, action: str) -> None:
+        """End with a result; what is typed on at once is for this form, which the key of `action` opens."""
+        self.dismiss(result)
+        key = self.context.keymap.key_of(action)
+        self.context.expect_more(action, f"The form is closed: {key} opens it again")
+
+    def action_leave(self) -> None:
+        """Leave without a result."""
+        text = self.words.value
+        self.dismiss(None)
+        keep_draft(self.context, self.draft, text, self._given)

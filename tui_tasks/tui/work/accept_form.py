@@ -1,38 +1,26 @@
-"""The forms of a start and of an accept of work.
-
-A start: which program, where, and extra words. An accept: what will be merged into what, how, and which checks stand in
-between.
-"""
+"""The form of an accept of work: what will be merged into what, how, and which checks stand in between."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.content import Content
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 from typing_extensions import override
 
-from tui_tasks.text.glyphs import PROOF_LOOKS, look, sign
+from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.safe import one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.answer_keys import Reading
-from tui_tasks.tui.inputs.dialogs import DRAFT, keep_draft
-from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
-from tui_tasks.tui.inputs.form_screen import ChoiceLine, Option
+from tui_tasks.tui.inputs.form_screen import ChoiceLine, FootForm, Option
 from tui_tasks.tui.layout import is_compact
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.screen_bases import Dialog, plain
+from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work import starting
 from tui_tasks.work.accepting import commit_message
@@ -40,230 +28,6 @@ from tui_tasks.work.accepting import commit_message
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context, Hint
     from tui_tasks.work.git.merging import Method
-
-
-_BASES: Final = re.compile(r"(?<!\S)base:(\S+)[^\S\n]*")
-
-
-@dataclass(frozen=True, slots=True)
-class StartAnswer:
-    """What the human has chosen.
-
-    Attributes:
-        program: the program.
-        place: `new` (a new worktree), `here` (the checkout itself), `race` (a new worktree while another agent is at
-            work on the task) or `beside` (in the worktree of the agent that is).
-        typed: extra words for the agent, also `base:` with a branch.
-    """
-
-    program: str
-    place: str
-    typed: str
-
-    @property
-    def base(self) -> str:
-        """The branch to begin on; empty: as set."""
-        bases: list[str] = _BASES.findall(self.typed)
-        return bases[-1] if bases else ""
-
-    @property
-    def words(self) -> str:
-        """The extra words without that."""
-        return _BASES.sub("", self.typed).strip()
-
-
-def places(others: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the places to choose from, with their texts; `others` are the agents that are at work on the task."""
-    if not others:
-        return [("new", "a new worktree"), ("here", "this checkout")]
-    race = ", ".join(others)
-    return [("race", f"a new worktree, in a race with {race}"), ("beside", f"the worktree of {others[-1]}")]
-
-
-R = TypeVar("R")
-
-
-class _FootForm(Dialog[R | None], Generic[R]):
-    """A form of lines at the foot: the last takes words, the others have a few values. Tab goes to the next line.
-
-    Esc leaves without a result, and keeps the words for the next form with the same `draft`.
-    """
-
-    AUTO_FOCUS = "TextInput"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
-    LABEL_CELLS = 10
-    DRAFT = DRAFT
-
-    def __init__(self, context: Context, *, draft: str, words: str, hint: str, done: str) -> None:
-        """`draft` names the form, and by id what it is about; `words` stand in it at first; `done` is Enter's word."""
-        super().__init__(context)
-        self.draft = draft
-        self._given, self._done = words, done
-        keys: dict[str, Callable[[], object]] = {"enter": self.submit, "escape": self.action_leave}
-        keys |= {"tab": self.focus_next, "shift+tab": self.focus_previous}
-        self.keys = {**keys, "down": self.focus_next, "up": self.focus_previous, "q": self.action_leave}
-        self.keys["question_mark"] = self._say_keys
-        """The keys of the lines of values, where a letter is no text."""
-        keys |= {"down": self._down, "up": self._up}
-        self.words = TextInput(context, context.drafts.get(draft, words), id="answer", placeholder=hint, keys=keys)
-
-    def on_mount(self) -> None:
-        """Say of words that an earlier form has kept that they are a draft, unless they could not be used just now."""
-        if self.context.drafts.get(self.draft, self._given) != self._given and not self.problem:
-            self.query_one(FootLine).say(self.DRAFT)
-
-    def _say_keys(self) -> None:
-        """Say what the keys do on a line of values."""
-        self.context.say(f"←→ or a first letter changes the value, Tab goes on; Enter: {self._done}; Esc goes back.")
-
-    def _up(self) -> None:
-        """Go to the line of text above, from the first one to the field above."""
-        if self.words.cursor_at_first_line:
-            self.focus_previous()
-        else:
-            self.words.action_cursor_up()
-
-    def _down(self) -> None:
-        """Go to the line of text below, from the last one to the field below."""
-        if self.words.cursor_at_last_line:
-            self.focus_next()
-        else:
-            self.words.action_cursor_down()
-
-    def line(self, label: str, field: Widget) -> Widget:
-        """Return a field behind its label."""
-        return Horizontal(Static(self._label(label), classes="label", name=label), field, classes="line")
-
-    def _label(self, label: str, *, is_here: bool = False) -> Content:
-        return plain(
-            f" {sign('cursor') if is_here else ' '} {label:<{self.LABEL_CELLS}}", "$key" if is_here else "$muted"
-        )
-
-    def on_descendant_focus(self) -> None:
-        """Mark the line with the focus."""
-        for line in self.query(".line").results(Horizontal):
-            label = line.query_one(".label", Static)
-            label.update(self._label(label.name or "", is_here=self.focused in line.children))
-        self.show_keys()
-
-    def show_keys(self) -> None:
-        """Show the keys of the line with the focus."""
-        hints = LINE_KEYS if self.focused is self.words else ()
-        if isinstance(self.focused, ChoiceLine) and self.focused.has_choice:
-            hints = (("←→", "Change", ""),)
-        self.query_one(FootLine).hint(*self.first_keys(), ("Tab", "Next field", ""), *hints, ("Esc", "Back", ""))
-
-    def first_keys(self) -> Sequence[Hint]:
-        """Return the keys that the foot names first: that of the end."""
-        return (("Enter", self._done, ""),)
-
-    def submit(self) -> None:
-        """End with what was chosen."""
-        raise NotImplementedError
-
-    def end(self, result: R, action: str) -> None:
-        """End with a result; what is typed on at once is for this form, which the key of `action` opens."""
-        self.dismiss(result)
-        key = self.context.keymap.key_of(action)
-        self.context.expect_more(action, f"The form is closed: {key} opens it again")
-
-    def action_leave(self) -> None:
-        """Leave without a result."""
-        text = self.words.value
-        self.dismiss(None)
-        keep_draft(self.context, self.draft, text, self._given)
-
-
-class StartForm(_FootForm[StartAnswer]):
-    """The form, at the foot. Result: the choice, or None.
-
-    Who types a title where no input is open may not see that its `W` opens this form: what is typed on at once starts
-    no agent without a second Enter.
-    """
-
-    LABEL_CELLS = 14
-
-    def __init__(
-        self,
-        context: Context,
-        title: str,
-        programs: Mapping[str, bool],
-        first: str,
-        others: Sequence[str] = (),
-        before: StartAnswer | None = None,
-        *,
-        draft: str,
-        failed: Mapping[str, str],
-    ) -> None:
-        """`programs`: whether each is installed; `failed`: why the newest agents of some have failed; `others` are the
-        agents that are at work on the task already; `before` is the choice that could not be done.
-        """
-        hint = "more for the agent, base:BRANCH, or nothing"
-        super().__init__(context, draft=draft, words="", hint=hint, done="Start")
-        self._title = title
-        self._installed = programs
-        mark = look("agent_failed").mark(ascii_only=context.ascii_only)
-        notes = {name: f"{mark} last time: {safe_line(why, 80)}" for name, why in failed.items()}
-        notes |= {name: "not installed" for name, is_installed in programs.items() if not is_installed}
-        self._programs = [Option(name, note=notes.get(name, "")) for name in programs]
-        self._first = first
-        self._places = [Option(*place) for place in places(others)]
-        self._place = before.place if before is not None else ""
-        self._opened_at = monotonic()
-        self._is_first_key, self._is_typed_on = before is None, False
-
-    def compose(self) -> ComposeResult:
-        """Compose the choices and the line for words."""
-        with Vertical(classes="foot"):
-            yield rule(self.context)
-            yield Static(plain(self._title, "bold"))
-            yield self.line("Program", ChoiceLine(self._programs, self._first, id="program", keys=self.keys))
-            yield self.line("Place", ChoiceLine(self._places, self._place, id="place", keys=self.keys))
-            yield self.line("Instructions", self.words)
-            yield Static(id="base")
-            yield FootLine(self.context, id="foot")
-
-    def on_mount(self) -> None:
-        """Show what stands in the words at first."""
-        super().on_mount()
-        self.on_text_area_changed()
-
-    def take_key(self, event: events.Key) -> bool:
-        """Note whether a letter comes too early for the form to be read; it is handled elsewhere."""
-        is_early = self._is_first_key and not Reading(self.context).is_long_since(self._opened_at)
-        self._is_typed_on = self._is_typed_on or (is_early and event.is_printable)
-        self._is_first_key = False
-        return False
-
-    def on_text_area_changed(self) -> None:
-        """Show the branch that the words choose: words that were pasted may name one."""
-        base, shown = self._answer.base, self.query_one("#base", Static)
-        shown.display = bool(base)
-        shown.update(
-            plain(f"   {'Branch':<{self.LABEL_CELLS}} {safe_line(base, 60)}, as the instructions say base:", "$changed")
-        )
-
-    @property
-    def _answer(self) -> StartAnswer:
-        program, place = (self.query_one(f"#{name}", ChoiceLine).value for name in ("program", "place"))
-        return StartAnswer(program, place, self.words.value)
-
-    @override
-    def submit(self) -> None:
-        """End with what was chosen, of what was typed on after a second Enter; a program must be installed."""
-        program = self._answer.program
-        if self._installed[program] and self._is_typed_on:
-            self._is_typed_on = False
-            self.context.say(f"You typed on while this form opened. Enter again starts {safe_line(program, 30)}.")
-        elif self._installed[program]:
-            self.end(self._answer, "work_start")
-        else:
-            self._say_not_installed(program)
-
-    def _say_not_installed(self, program: str) -> None:
-        others = " ←→ in Program chooses another." if any(self._installed.values()) else ""
-        self.context.say(f"{safe_line(program, 30)} is not installed here, so it cannot start.{others}")
-
 
 # In cells: what stands beside the lines of a form at the foot.
 _MARGINS: Final = 2
@@ -292,7 +56,7 @@ class AcceptAnswer:
 _NAMED: Final = 2
 
 
-class AcceptForm(_FootForm[AcceptAnswer]):
+class AcceptForm(FootForm[AcceptAnswer]):
     """The form, at the foot. Result: the choice, or None.
 
     It begins on a value, so that a key that is meant for the review writes nothing into the message.
@@ -399,7 +163,7 @@ class AcceptForm(_FootForm[AcceptAnswer]):
         review = self._review
         lines: list[tuple[str, str]] = []
         named = (("not opened", self._unopened), ("changed since", self._changed))
-        if unread := [f"{len(paths)} {word}: {_names(paths)}" for word, paths in named if paths]:
+        if unread := [f"{len(paths):,} {word}: {_names(paths)}" for word, paths in named if paths]:
             first = unread[0].replace(" ", f" of {count(len(review.files), 'file')} ", 1)
             lines.append((f"Unread    {'; '.join((first, *unread[1:]))}", "$state-overdue"))
         for at, (text, style) in enumerate(self._check_texts()):

@@ -1,23 +1,17 @@
-"""What the human decides about work, carried out in a thread, as git runs; and the keys of a review, with its moves in
-the two lists and its hints at the foot.
-"""
+"""The keys of a review, with its moves in the two lists and its hints at the foot."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Work
-from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import ProveTree, RequestChecks
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.store import Store
-from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
@@ -30,56 +24,19 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.work import attaching
+from tui_tasks.tui.work.work_actions import decide, discard
 from tui_tasks.work import clean_up
 from tui_tasks.work.accepting import Acceptance, Outcome
 from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git import pull_requests
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.work.accept_form import AcceptAnswer
     from tui_tasks.tui.work.review_screen import ReviewScreen
     from tui_tasks.tui.work.review_text import WorkFacts
-    from tui_tasks.tui.work.accept_form import AcceptAnswer
     from tui_tasks.work.accepting import Acceptance
 
 T = TypeVar("T")
-
-
-async def decide(context: Context, act: Callable[[Acceptance], T]) -> T:
-    """Act in a thread with a connection of its own, then take in what has changed.
-
-    Raises:
-        Refusal: why it was not done.
-    """
-    from tui_tasks.work.accepting import Acceptance
-
-    def run() -> T:
-        with Store(context.link.path, makes=False) as store:
-            return act(Acceptance(store, context.link.clock))
-
-    try:
-        return await asyncio.to_thread(run)
-    except (GitFailed, OSError) as error:
-        raise Conflict(f"git: {error}") from error
-    finally:
-        context.link.catch_up()
-
-
-async def discard(context: Context, work: Work) -> str | None:
-    """End the agent and set the task pending, once confirmed; undo brings it back. Return what was done."""
-    from tui_tasks.tui.inputs.dialogs import confirm
-
-    task = task_queries.any_task(context.db, work.task_uid)
-    number = f" on #{task.number}" if task is not None else ""
-    named = f"the work of {agent_text.who(work.agent, 30)}{number}"
-    base = safe_line(work.base or "", 40)
-    kept = f"{base} keeps its commits" if work.is_on_base else "Branch and files are kept"
-    if not await confirm(context, f"Discard {named}? {kept}.", "discard it", "keep it"):
-        context.say(f"Not discarded: {named} stays as it is.")
-        return None
-    await decide(context, lambda acceptance: acceptance.discard(work))
-    kept = kept if work.is_on_base else "Its files are kept"
-    return f"Discarded {named}. {kept}: {context.keymap.key_of('undo')} brings it back at once."
 
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:
@@ -188,7 +145,7 @@ class ReviewActions(Controller):
             return self._why_not_accepted(work)
         if action.id == "work_run" and not screen.facts.checks:
             return "The task has no check to run."
-        if action.id == "work_send" and work.state == "merging":
+        if action.id in ("work_send", "work_discard") and work.state == "merging":
             return "It is being merged: wait for the end."
         if action.id == "work_terminal":
             return attaching.why_not(self._context, work.agent)

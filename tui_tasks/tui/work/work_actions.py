@@ -1,33 +1,32 @@
-"""The human's actions on work from a pane of tasks: start an agent, and peek at what it does."""
+"""The human's actions on work from a pane of tasks: start an agent, peek at what it does, end it; and decisions about
+work, carried out in a thread, as git runs.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Work
-from tui_tasks.core.errors import DatabaseRefused, Refusal
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.tasks import ready_tasks, task_queries
-from tui_tasks.core.read.tasks.task_names import waits_for
-from tui_tasks.core.snapshots import Task
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.text.safe import safe_ends, safe_line
-from tui_tasks.text.times import count
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.tasks.task_pane import TaskPane
-    from tui_tasks.tui.work.accept_form import StartAnswer
-    from tui_tasks.work.starting import Request
+    from tui_tasks.work.accepting import Acceptance
+
+T = TypeVar("T")
 
 
 def review(context: Context, task_uid: str, agent: str | None = None) -> bool:
@@ -84,10 +83,8 @@ class WorkActions(Controller):
 
     async def do_work_end(self) -> None:
         """End the newest agent on the task, also one that failed, once confirmed; undo brings its work back."""
-        from tui_tasks.tui.work import review_actions
-
         work = self._live()
-        done = await review_actions.discard(self._context, work) if work is not None else None
+        done = await discard(self._context, work) if work is not None else None
         if done is not None:
             self._context.say(done)
 
@@ -128,139 +125,45 @@ class WorkActions(Controller):
 
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""
+        from tui_tasks.tui.work import start_form
+
         here = self._pane.screen
-        if await start(self._context, self._pane.selection(), lambda: here.is_active):
+        if await start_form.start(self._context, self._pane.selection(), lambda: here.is_active):
             self._pane.row_list.clear_marks()
 
 
-async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bool]) -> bool:
-    """Ask for program, place and words, then start an agent on each task; return whether that was done.
+async def decide(context: Context, act: Callable[[Acceptance], T]) -> T:
+    """Act in a thread with a connection of its own, then take in what has changed.
 
-    What was refused is asked again while `is_shown`: the human is still where they asked for it.
+    Raises:
+        Refusal: why it was not done.
     """
     from tui_tasks.core.store import Store
-    from tui_tasks.tui.work.accept_form import StartForm
-    from tui_tasks.work import program_commands, starting
+    from tui_tasks.runner.git import GitFailed
+    from tui_tasks.work.accepting import Acceptance
 
-    marked = task_queries.live_tasks(context.db, uids)
-    others = _others(context, marked)
-    reasons = {task.uid: why for task in marked if (why := _why_not_start(context, task, others))}
-    tasks = [task for task in marked if task.uid not in reasons]
-    if refused := _why_not_here() if tasks else next(iter(reasons.values()), ""):
-        context.expect_words(refused)
-        context.say(refused)
-        return False
-    with Store(context.link.path, read_only=True) as store:
-        settings = starting.settings()
-        first = starting.proposed_program(store, settings)
-        newest = starting.newest_works(store.db, settings)
-    failed = {name: work.message or "failed" for name, work in newest.items() if work.state == "failed"}
-    installed = {name: program_commands.is_installed(settings, name) for name in settings.names()}
-    offered = dict(sorted(installed.items(), key=lambda one: not one[1]))
-    if not installed.get(first) and any(installed.values()):
-        first = next(iter(offered))
-    answer: StartAnswer | None = None
-    left_out = f"{count(len(reasons), 'task')} left out: {'; '.join(reasons.values())}" if reasons else ""
-    problem = " ".join(filter(None, (starting.settings_problem(), left_out)))
-    while tasks:
-        named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-        title, draft = f"Start an agent on {named}", _draft_of(tasks)
-        form = StartForm(context, title, offered, first, others, answer, draft=draft, failed=failed)
-        answer = await context.ask(form.with_problem(problem))
-        if answer is None:
-            return False
-        context.drafts.pop(draft, None)
-        context.say(f"Starting {answer.program}.")
-        done = await asyncio.to_thread(_start, context, tasks, _request(answer))
-        context.link.catch_up()
-        tasks, first, problem = tasks[done.started :], answer.program, done.message
-        if tasks and answer.typed:
-            context.drafts[_draft_of(tasks)] = answer.typed
-        if not tasks or not is_shown():
-            context.say(done.message)
-            break
-    return not tasks
-
-
-def _why_not_start(context: Context, task: Task, others: Sequence[str]) -> str:
-    """Return why no agent can be started on a task, as far as that is known before the form; empty where one may be.
-    `others` are the agents that are at work on the task, if it is the only one.
-    """
-    if others:
-        return ""
-    key = context.keymap.key_of("status")
-    if (work := next(iter(_live_works(context, task)), None)) is not None:
-        who = agent_text.who(work.agent, 30)
-        if work.state in ("starting", "working"):
-            return f"{who} is at work on #{task.number}."
-        return f"the work of {who} on #{task.number} waits for review."
-    if task.claimed_by is not None:
-        return f"{agent_text.who(str(task.claimed_by), 30)} has claimed #{task.number}: set it pending first ({key})."
-    if work_queries.must_reopen(context.db, task):
-        return f"#{task.number} is done: set it pending first ({key})."
-    on = ready_tasks.waiting_on(context.db, task)
-    return waits_for(task, on) if on else ""
-
-
-def _why_not_here() -> str:
-    """Return why no agent can be started in this folder; empty where one may be."""
-    from tui_tasks.settings import project  # for those who start agents alone
-
-    if project.work_tree(folder := Path.cwd()) is None:
-        place = safe_ends(str(folder), 50)
-        return f"No git repository in {place}: run `git init` there, or open this screen in a checkout."
-    return ""
-
-
-def _draft_of(tasks: Sequence[Task]) -> str:
-    return f"start {' '.join(sorted(task.uid for task in tasks))}"
-
-
-def _others(context: Context, tasks: Sequence[Task]) -> Sequence[str]:
-    """Return the agents that are at work on the task already, if it is one task; the newest comes last."""
-    works = _live_works(context, tasks[0]) if len(tasks) == 1 else []
-    return [agent_text.who(work.agent, 30) for work in works]
-
-
-def _live_works(context: Context, task: Task) -> list[Work]:
-    return [work for work in work_queries.of_task(context.db, task.uid) if work.state in LIVE_WORK]
-
-
-def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:
-    """Start agents, in a thread, until one cannot be started."""
-    from tui_tasks.core.store import Store
-    from tui_tasks.work.starting import Starter
-
-    started: list[str] = []
-    notes: list[str] = []
-    try:
+    def run() -> T:
         with Store(context.link.path, makes=False) as store:
-            starter = Starter(store, Path.cwd(), context.link.clock, show=lambda line: None)
-            for task in tasks:
-                work, more = starter.start(task.uid, request)
-                started.append(work.agent)
-                notes += [f"{note}." for note in more if f"{note}." not in notes]
-    except (Refusal, DatabaseRefused) as refused:
-        notes = [f"Not started on #{task.number}: {refused}"] if started else [str(refused)]
-    sentences = [f"{', '.join(started)} started."] if started else []
-    return _Done(len(started), " ".join([*sentences, *notes]))
+            return act(Acceptance(store, context.link.clock))
+
+    try:
+        return await asyncio.to_thread(run)
+    except (GitFailed, OSError) as error:
+        raise Conflict(f"git: {error}") from error
+    finally:
+        context.link.catch_up()
 
 
-class _Done(msgspec.Struct, frozen=True):
-    """How many agents were started, and the result in one line."""
-
-    started: int
-    message: str
-
-
-def _request(answer: StartAnswer) -> Request:
-    from tui_tasks.work.starting import Request
-
-    return Request(
-        program=answer.program,
-        here=answer.place == "here",
-        words=answer.words,
-        base=answer.base,
-        race=answer.place == "race",
-        beside=answer.place == "beside",
-    )
+async def discard(context: Context, work: Work) -> str | None:
+    """End the agent and set the task pending, once confirmed; undo brings it back. Return what was done."""
+    task = task_queries.any_task(context.db, work.task_uid)
+    number = f" on #{task.number}" if task is not None else ""
+    named = f"the work of {agent_text.who(work.agent, 30)}{number}"
+    base = safe_line(work.base or "", 40)
+    kept = f"{base} keeps its commits" if work.is_on_base else "Branch and files are kept"
+    if not await confirm(context, f"Discard {named}? {kept}.", "discard it", "keep it"):
+        context.say(f"Not discarded: {named} stays as it is.")
+        return None
+    await decide(context, lambda acceptance: acceptance.discard(work))
+    kept = kept if work.is_on_base else "Its files are kept"
+    return f"Discarded {named}. {kept}: {context.keymap.key_of('undo')} brings it back at once."
