@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.postgres.conftest import cluster, database, machine, opened_on, own_cluster, server_url, with_tables
@@ -39,7 +41,7 @@ async def test_a_task_of_another_machine_appears_and_a_typed_one_reaches_it(scre
         await settle(pilot, "n")
         await write(pilot, "Ship")
         await press(app, pilot, "enter")
-        await until(pilot, lambda: "○ Ship" in shown(app))
+        await until(pilot, lambda: re.search(r"○ #\d+ +Ship", shown(app)))
     assert sorted(names(there)) == ["Build", "Ship"]
 
 
@@ -77,4 +79,4 @@ async def test_a_server_that_is_away_is_marked_and_the_typed_text_stays(screen, 
             own_cluster.start()
             await until(pilot, lambda: "server away" not in lines(app)[0])
             await press(app, pilot, "enter")
-            await until(pilot, lambda: "○ Ship" in shown(app))
+            await until(pilot, lambda: re.search(r"○ #\d+ +Ship", shown(app)))

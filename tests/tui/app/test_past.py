@@ -99,7 +99,7 @@ async def test_the_panes_show_what_was_with_the_name_of_the_database_its_instant
             assert "Sink auth flow" not in shown(pilot.app)
             assert "Written later" not in shown(pilot.app)
         await press(pilot.app, pilot, "1")
-        assert "◐ Ship auth flow" in shown(pilot.app)
+        assert "◐ #5  Ship auth flow" in shown(pilot.app)
 
 
 async def test_what_the_human_had_hidden_by_then_is_hidden_in_the_past_and_what_they_hid_later_is_not(
@@ -115,7 +115,7 @@ async def test_what_the_human_had_hidden_by_then_is_hidden_in_the_past_and_what_
 async def test_an_instant_shows_ages_as_they_were_then(plan: Plan, look: Look) -> None:
     async with opened(look("18:00")) as pilot:
         assert "as it was Sat 21 Nov 18:00:00" in head(pilot.app)
-        (line,) = [line for line in lines(pilot.app) if "✓ Inventory GA usage" in line]
+        (line,) = [line for line in lines(pilot.app) if "✓ #1  Inventory GA usage" in line]
         assert line.rstrip().endswith(" 59m")
 
 
@@ -126,10 +126,10 @@ async def test_less_and_greater_go_back_and_on_by_a_change_and_say_which(plan: P
         now = rows(store.db)
     async with opened(look(before + 2)) as pilot:
         app = pilot.app
-        assert "◐ Backup restore drill" in shown(app)
+        assert "◐ #8  Backup restore drill" in shown(app)
         await press(app, pilot, "less_than_sign")
         assert head(app).endswith(f" entry {before}")
-        assert "○ Backup restore drill" in shown(app)
+        assert "○ #8  Backup restore drill" in shown(app)
         await press(app, pilot, "less_than_sign")
         earlier = app.link.as_of.seq
         assert earlier < before
@@ -150,8 +150,8 @@ async def test_braces_go_back_and_on_by_an_hour(plan: Plan, look: Look) -> None:
             assert f"Sat 21 Nov {hour}:10:00" in head(app)
             seqs.append(app.link.as_of.seq)
         assert seqs == sorted(seqs, reverse=True)
-        assert "✓ Inventory GA usage" in shown(app)
-        assert "○ Audit CloudFlare WAF rules" in shown(app)
+        assert "✓ #1  Inventory GA usage" in shown(app)
+        assert "○ #2  Audit CloudFlare WAF rules" in shown(app)
         for seq in reversed(seqs[:-1]):
             await press(app, pilot, "right_curly_bracket")
             assert app.link.as_of.seq == seq
@@ -170,7 +170,7 @@ async def test_the_beginning_is_as_far_back_as_it_goes(plan: Plan, look: Look) -
             assert said(app) == "The journal has nothing earlier."
         await press(app, pilot, "greater_than_sign")
         await press(app, pilot, "greater_than_sign")
-        assert "○ Inventory GA usage" in shown(app)
+        assert "○ #1  Inventory GA usage" in shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -182,7 +182,7 @@ async def test_cursor_and_marks_stay_where_they_are(plan: Plan, look: Look, size
         for key in ("less_than_sign", "left_curly_bracket", "greater_than_sign", "right_curly_bracket"):
             await press(app, pilot, key)
             assert app.pane.target() == here
-            assert [line for line in lines(app) if re.match(r"[ >] #\d+ +\+ \S ", line)]
+            assert [line for line in lines(app) if re.match(r"[ >]\+ \S #\d+ ", line)]
 
 
 async def test_the_foot_of_the_past_offers_no_inbox(evening: Plan, look: Look) -> None:

@@ -108,7 +108,7 @@ words = st.text(st.sampled_from("abcd  数é-"), max_size=60)
 @settings(max_examples=300)
 def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, first):
     standing = ((wrapped(who, room, 1)[0], ""),) if who.strip() else ()
-    face = CardContent(name, standing, (note, ""), (("?", ""),), note_first=first)
+    face = CardContent(name, standing, (note, ""), ("?", ""), note_first=first)
     laid = lines_of(face, room, most)
     assert 1 <= len(laid) <= most
     for line in laid:
@@ -153,13 +153,6 @@ def test_the_lines_of_a_card_stay_as_they_are_while_its_age_gains_and_loses_a_di
 
     for room in range(10, 30):
         assert drawn("9s", room) == drawn("59s", room) == drawn("1m", room) == drawn("10m", room)
-
-
-def test_all_lines_of_a_card_begin_below_its_title():
-    laid = lines_of(CardContent("Audit CloudFlare WAF rules", (("you", ""),), marks=(("✓", ""),)), 16, 6)
-    assert ["".join(text for text, _ in line) for line in laid] == [
-        "✓ Audit", "  CloudFlare WAF", "  rules", "  you"
-    ]  # fmt: skip
 
 
 def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():

@@ -45,7 +45,7 @@ async def test_the_row_of_a_failed_check_is_its_cause_and_its_detail_has_the_out
     async with app.run_test(size=(120, 40)) as pilot:
         await open_failed(pilot)
         row = next(at for at, line in enumerate(lines(app)) if "tests failed: assert 401 == 200" in line)
-        assert lines(app)[row + 1][4:].startswith("#3 "), "the next row"
+        assert lines(app)[row + 1][5:].startswith("#3 "), "the next row"
         detail = app.screen.sources["failed"].lines(app.screen.item.row, 80, True)
         parts = {text.strip(): style for line in detail for text, style in line}
         assert parts["E   assert 401 == 200"] == "$state-failed"
@@ -78,8 +78,8 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
     reason = "test_login: assert 401 == 200"
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app, (120, 40)) as pilot:
-        (above_,) = (line for line in above(app).splitlines() if line.startswith("• ✗ #5 "))
-        (row,) = (line for line in below(app) if line[2:4] == "#5")
+        (above_,) = (line for line in above(app).splitlines() if line.startswith(" • ✗ #5 "))
+        (row,) = (line for line in below(app) if line[5:7] == "#5")
         assert f"Ship auth flow: tests failed: {reason} " in above_ and f"  tests failed: {reason}" in row
         await press(app, pilot, "a")
         assert f"Ship auth flow: tests failed: {reason}" in shown(app)
@@ -88,7 +88,7 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
         assert below(app)[place + 1].strip() == "assert 401 == 200"
         await press(app, pilot, "escape", "D")
         (row,) = (line for line in below(app) if 'reported done, but check "tests" failed: test_login:' in line)
-        assert row.startswith("• ✗ check failed ")
+        assert row.startswith(" • ✗ #5  check failed ")
 
 
 async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_app):

@@ -518,8 +518,8 @@ async def test_the_questions_tell_the_numbers_of_their_tasks_which_stay(plan, ma
         assert "? #7  Approve" in shown(app)
         by_agent(plan, "claude-3", AddTask("comes before the others", before=plan[1]))
         await until(pilot, lambda: app.state.current_list.total == 10)
-        assert "? #4  jose is" in shown(app)
-        assert "? #7  Approve" in shown(app)
+        assert "? #4   jose is" in shown(app)
+        assert "? #7   Approve" in shown(app)
 
 
 async def answered(plan, make_app, *keys, size=(80, 24)):
@@ -681,7 +681,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        rows = [line for line in shown(app).split("\n")[3:13] if line[2:3] == "?" or "more of" in line]
+        rows = [line for line in shown(app).split("\n")[3:13] if line[3:4] == "?" or "more of" in line]
         assert [word in row for word, row in zip(("0?", "1?", "2?", "47 more of noisy"), rows, strict=False)] == [
             True
         ] * 4

@@ -185,7 +185,7 @@ async def test_the_task_of_an_agent_that_is_stuck_says_so_in_its_row_and_is_give
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        (row,) = (line for line in lines(app) if "Ship auth flow" in line and "▲ Ship" in line)
+        (row,) = (line for line in lines(app) if "▲ #5  Ship auth flow" in line)
         assert "claude-1 stuck: gives …" in row and row.split()[-1] == "now"
         await settle(pilot, "2")
         assert "claude-1 stuck:" in shown(app)

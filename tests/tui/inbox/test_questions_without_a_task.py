@@ -29,7 +29,7 @@ async def test_the_task_of_an_agent_that_asks_needs_you_in_its_row_and_on_the_bo
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         row = next(line for line in lines(app) if "Ship auth flow" in line)
-        assert row.split("Ship")[0].split()[-2:] == ["•", "?"] and "may I drop" in row, row
+        assert row.split("Ship")[0].split()[-3:] == ["•", "?", "#5"] and "may I drop" in row, row
         await settle(pilot, "2")
         assert "Ship auth flow" in columns(app)["Needs you"]
         assert "may I drop" in shown(app)
@@ -95,7 +95,7 @@ async def test_inbox_rows_above_and_log_name_the_task_asked_about_when_its_agent
         await settle(pilot, "a")
         app.screen.window.move_to(ask)
         await settle(pilot)
-        assert [line for line in lines(app) if line.startswith(">•? #5  may I drop")], shown(app)
+        assert [line for line in lines(app) if line.startswith(">• ? #5  may I drop")], shown(app)
         assert "─ #5 Ship auth flow · claude-1 ─" in shown(app) and "#8 keeps running meanwhile." in shown(app)
 
 
@@ -106,7 +106,7 @@ async def test_the_log_says_of_a_question_that_nobody_answered_which_it_was(plan
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        closed = [" ".join(line.rstrip(" ▐").split()[1:]) for line in lines(app) if " close " in line]
+        closed = [" ".join(line.strip("> ▐").split()[1:]) for line in lines(app) if " close " in line]
         assert closed == [
             "x close system #5 Ship auth flow withdrawn: may I drop the old table?",
             "x close system no answer in time: which order?",

@@ -58,21 +58,21 @@ async def test_held_tasks_are_named_above_every_pane(plan, filed, make_app, widt
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
         last = above(app).splitlines()[-1]
-        assert re.fullmatch(r"• ◇     3 new tasks\? #10 Rewrite it in Rust, #11, #12 +now", last), last
+        assert re.fullmatch(r" • ◇      3 new tasks\? #10 Rewrite it in Rust, #11, #12 +now", last), last
         by_agent(plan, "human", *(AcceptTask(uid, 1) for uid in filed[:2]))
-        await until(pilot, lambda: re.search(r"^• ◇ #12  new task\? Tell the team +claude-1 +now$", above(app), re.M))
+        await until(pilot, lambda: re.search(r"^ • ◇ #12  new task\? Tell the team +claude-1 +now$", above(app), re.M))
 
 
 async def test_several_held_tasks_beside_another_row_are_counted_and_the_first_is_named(plan, filed, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert above(pilot.app).splitlines()[-1].startswith("• ◇     3 new tasks? #10 Rewrite it in Rust, #11, #12 ")
+        assert above(pilot.app).splitlines()[-1].startswith(" • ◇      3 new tasks? #10 Rewrite it in Rust, #11, #12 ")
 
 
 @pytest.mark.parametrize(
     ("width", "last"),
     [
-        (80, r"• ◇     7 new tasks\? #10 Write the code, #11, #12, #13 \+3 +now"),
-        (100, r"• ◇     7 new tasks\? #10 Write the code, #11, #12, #13 \+3 +now"),
+        (80, r" • ◇      7 new tasks\? #10 Write the code, #11, #12, #13 \+3 +now"),
+        (100, r" • ◇      7 new tasks\? #10 Write the code, #11, #12, #13 \+3 +now"),
     ],
 )
 async def test_the_first_held_tasks_of_one_row_have_their_numbers_and_the_first_its_name(plan, make_app, width, last):
@@ -94,7 +94,7 @@ async def test_where_a_job_alone_is_held_it_is_named(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 40)) as pilot:
         await settle(pilot)
-        assert re.search(r"^• ◇ S1  new job\? Nightly +claude-1 +now$", above(app), re.M)
+        assert re.search(r"^ • ◇ S1  new job\? Nightly +claude-1 +now$", above(app), re.M)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -387,7 +387,7 @@ async def test_a_card_and_a_row_of_a_held_task_say_that_it_waits_for_the_human(p
     app = make_app(plan.path, list_name=plan.list_uid)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "#10 • ◇ Rewrite it in Rust" in shown(app)
+        assert "• ◇ #10  Rewrite it in Rust" in shown(app)
         await settle(pilot, "2")
         assert "◇ proposed" in shown(app)
 

@@ -110,7 +110,7 @@ async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan,
         app.post_message(events.AppBlur())
         agent(EditTask(plan[1], {"priority": 1}))
         await until(pilot, lambda: counts_line(app).endswith(" started #5 · edited #1"))
-        assert below(app)[1].startswith("> #1 • ✓ ")
+        assert below(app)[1].startswith(">• ✓ #1 ")
         await press(app, pilot, "full_stop")
         assert "changed" not in below(app)[0]
         assert "Seen" not in lines(app)[-1]
@@ -254,7 +254,7 @@ async def test_a_task_that_fails_while_the_human_looks_on_keeps_its_mark_until_i
         await press(app, pilot, "full_stop")
         agent(EditTask(plan[1], {"status": "failed"}), EditTask(plan[2], {"name": "renamed"}))
         await until(pilot, lambda: "renamed" in shown(app))
-        assert app.state.seen.new.keys() == {plan[1]} and below(app)[1].startswith("> #1 • ✗ ")
+        assert app.state.seen.new.keys() == {plan[1]} and below(app)[1].startswith(">• ✗ #1 ")
         app.context.navigation.go_to(plan[1])
         await press(app, pilot, "enter")
         assert not app.state.seen.new
@@ -293,7 +293,7 @@ async def test_a_terminal_that_reports_its_focus_is_watched_without_a_key(plan, 
 
 
 def row_of(app, number):
-    return next(line for line in below(app) if line[2:].startswith(f"#{number} "))
+    return next(line for line in below(app) if line[5:].startswith(f"#{number} "))
 
 
 async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, monkeypatch):
@@ -380,10 +380,10 @@ async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
 
 async def test_a_task_that_waits_is_free_when_what_it_waits_for_is_done(app, plan, agent):
     async with opened(app) as pilot:
-        assert "⊘ Write integration tests  " in below(app)[6]
+        assert "⊘ #6  Write integration tests  " in below(app)[6]
         assert "after #5" in below(app)[6]
         agent(EditTask(plan[5], {"status": "done"}))
-        await until(pilot, lambda: "○ Write" in below(app)[6])
+        await until(pilot, lambda: "○ #6  Write" in below(app)[6])
 
 
 @pytest.mark.parametrize(("pane", "keys"), [("list", ["j", "j"]), ("board", ["h", "enter"])])
@@ -403,7 +403,7 @@ async def test_the_detail_tells_a_number_that_stays_when_others_come_go_and_move
 
 async def test_every_row_keeps_its_number_through_adding_moving_and_deleting(app, plan, agent):
     def rows() -> list[tuple[str, str]]:
-        found = (re.match(r". #(\d+) +•? *. (\w+)", line) for line in below(app)[1:13])
+        found = (re.match(r".. . #(\d+) +(\w+)", line) for line in below(app)[1:13])
         return [(row[1], row[2]) for row in found if row is not None]
 
     async with opened(app) as pilot:
@@ -421,8 +421,8 @@ async def test_wide_numbers_get_the_width_that_they_need(app, plan, monkeypatch)
     monkeypatch.undo()
     async with opened(app, (80, 24)) as pilot:
         await pilot.pause()
-        assert re.search("#1234567 [• ] ⊘ Far on", shown(app))
-        assert "#1         ✓ Inventory GA usage" in shown(app)
+        assert re.search("⊘ #1234567  Far on", shown(app))
+        assert "✓ #1        Inventory GA usage" in shown(app)
         await press(app, pilot, "2")
         assert "1234567 Far on" in shown(app)
         await press(app, pilot, "3")

@@ -67,7 +67,7 @@ async def test_on_a_small_screen_enter_opens_the_task_and_escape_goes_back(app, 
         assert lines(app)[0].startswith(" #5 Ship auth flow")
         assert lines(app)[0].endswith("◐ in progress")
         await press(app, pilot, "escape")
-        assert "> #5   ◐ Ship auth flow" in shown(app).replace("•", " ")
+        assert ">  ◐ #5  Ship auth flow" in shown(app)
 
 
 # Status
@@ -381,9 +381,9 @@ async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app
 async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
     async with opened(app, (200, 40)) as pilot:
         rows = below(app)[1:10]
-        assert re.search(r'#5 • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
-        assert re.search(r"#3 • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
-        assert re.search(r"#4 • \? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
+        assert re.search(r'• ◐ #5  Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
+        assert re.search(r"• ✗ #3  Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
+        assert re.search(r"• \? #4  Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         rows = below(app)[1:10]
@@ -400,7 +400,7 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
     by_agent(plan, "claude-1", EditTask(plan[4], {"priority": 2}))
     async with opened(app, (120, 40)) as pilot:
         await pilot.pause()
-        assert re.search(r"9m$", next(line for line in lines(app) if line.startswith("  #4")))
+        assert re.search(r"9m$", next(line for line in lines(app) if line.startswith(" • ? #4")))
         await press(app, pilot, "j", "j", "j")
         assert "claude-1 asks: jose is maintained" in shown(app)
 
@@ -445,11 +445,11 @@ async def test_the_bar_gets_shorter_where_the_numbers_beside_it_need_the_room(ap
 
 async def test_the_row_of_the_task_that_is_next_says_so_also_when_another_becomes_the_next(app, plan):
     async with opened(app, (120, 40)) as pilot:
-        assert re.search(r"#8   ○ Backup restore drill +next  ", shown(app))
+        assert re.search(r"○ #8  Backup restore drill +next  ", shown(app))
         asks = ask_queries.open_asks(app.link.db)
         by_agent(plan, "human", AnswerAsk(asks[-1].uid, "approve"))
-        await until(pilot, lambda: re.search(r"#7   ○ Migrate analytics GA to Plausible +next  ", shown(app)))
-        assert not re.search(r"#8   ○ Backup restore drill +next", shown(app))
+        await until(pilot, lambda: re.search(r"○ #7  Migrate analytics GA to Plausible +next  ", shown(app)))
+        assert not re.search(r"○ #8  Backup restore drill +next", shown(app))
 
 
 async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app):
@@ -474,7 +474,7 @@ async def test_failures_that_were_put_away_are_named_so_where_the_list_counts_th
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):
     async with opened(app, (62, 30)):
-        assert "✗ Fix flaky DST test  test_dst_gap: expected" in below(app)[3]
+        assert "✗ #3  Fix flaky DST test  test_dst_gap: expected" in below(app)[3]
         assert "claude-2" not in below(app)[3]
         assert "claude-2" in below(app)[2]
 

@@ -53,7 +53,7 @@ async def test_the_newest_entry_is_last_and_has_the_cursor(plan, make_app, size)
         assert texts(app)[-1] == "running tests 14/22"
         assert log_of(app).row_list.row.new["message"] == "running tests 14/22"
         last = [line for line in shown(app).splitlines() if "running tests" in line][-1]
-        assert last.startswith(">20:15")
+        assert last.startswith("> 20:15")
         assert "#5" in last
 
 
@@ -66,8 +66,8 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
             " 16:01:00  + new      you        #1  Inventory GA usage",
             " 17:01:00  → status   claude-2   #1  Inventory GA usage              pending → done",
             " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test              test_dst_gap: expected 02:30, got",
-            " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt     jose is maintained but heavier; pyj",
-            ">20:15:02  · log      claude-1   #5  Ship auth flow                  3 messages, last: running tests",
+            " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt     jose is maintained but heavier; …",
+            "> 20:15:02  · log      claude-1   #5  Ship auth flow                  3 messages, last: running tests",
         ):
             assert line in text
         assert text[text.index("everything") :].count("test_dst_gap") == 1, "the reason is told once"
@@ -95,8 +95,8 @@ async def test_a_narrow_line_has_no_name_of_a_task_behind_what_happened(plan, ma
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
         log = shown(app).split("newest last")[1]
-        assert re.search(r"^.20:06 .*#4  compared both \S+ *$", log, re.M)
-        assert re.search(r"^.20:01 .*#5  pending → in progress *$", log, re.M)
+        assert re.search(r"^. 20:06 .*#4  compared both \S+ *$", log, re.M)
+        assert re.search(r"^. 20:01 .*#5  pending → in progress *$", log, re.M)
 
 
 async def test_with_ascii_a_new_status_has_an_arrow_of_two_letters(plan, make_app):
@@ -120,10 +120,10 @@ async def test_a_narrow_line_has_all_of_what_happened_where_it_fits(plan, make_a
 @pytest.mark.parametrize(
     ("shown_plan", "width", "at_once"),
     [
-        ("plan", 80, {33: ("pending → in prog", "test_dst_gap", "jose is maint")}),
-        ("plan", 120, {69: ("pending → in prog", "test_dst_gap", "jose is maint"), 37: ("Ship auth flow",)}),
-        ("evening", 80, {33: ("Login audit  ok 28s", "Server status  where it runs", "Server status  started")}),
-        ("evening", 120, {69: ("ok 28s", "where it runs", "started"), 37: ("Login audit", "Server status")}),
+        ("plan", 80, {34: ("pending → in prog", "test_dst_gap", "jose is maint")}),
+        ("plan", 120, {70: ("pending → in prog", "test_dst_gap", "jose is maint"), 38: ("Ship auth flow",)}),
+        ("evening", 80, {34: ("Login audit  ok 28s", "Server status  where it runs", "Server status  started")}),
+        ("evening", 120, {70: ("ok 28s", "where it runs", "started"), 38: ("Login audit", "Server status")}),
     ],
 )
 async def test_the_columns_of_the_log_stand_still(request, make_app, shown_plan, width, at_once):
@@ -164,7 +164,7 @@ async def test_only_the_mark_and_the_kind_of_an_entry_have_a_colour(plan, make_a
         assert colors("ask") == ["$state-needs-you", "$state-needs-you"]
         by_agent(plan, "human", *(AnswerAsk(ask.uid, "jose") for ask in app.state.asks))
         await until(pilot, lambda: not app.state.asks and not colors("ask"))
-        assert "jose, to claude-1: jose is maintained" in shown(app)
+        assert "jose, to claude-1: jose is" in shown(app)
 
 
 async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):

@@ -36,7 +36,7 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
         said = "\n".join(below(pilot.app))
-        places = [said.index(word) for word in ("? asks", "✗ failed", "unproven", "✓ proven")]
+        places = [said.index(word) for word in ("? #4  asks", "✗ #3  failed", "unproven", "✓ #5  proven")]
         assert places == sorted(places)
         assert "test_dst_gap: expected 02:30" in said
 
@@ -44,7 +44,7 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
 async def test_what_is_done_with_nothing_to_check_has_a_part_of_its_own_by_name(plan: Plan, make_app: MakeApp) -> None:
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        (row,) = (line for line in shown(pilot.app).splitlines() if "✓ done" in line)
+        (row,) = (line for line in shown(pilot.app).splitlines() if "✓     done" in line)
         assert "2 tasks" in row and "Inventory GA usage" in row
         assert "unproven" not in shown(pilot.app)
 
@@ -57,15 +57,15 @@ async def test_each_thing_is_told_whole_and_apart_from_what_matters_less(
     async with opened(make_app(evening.path), size) as pilot:
         await press(pilot.app, pilot, "D")
         told = lines(pilot.app)[4:-2]
-        rows = [row for row in told if row[2:3].strip()]
+        rows = [row for row in told if row[3:4].strip()]
         assert len(rows) == len(pilot.app.screen.listed.rows)
         assert all(re.search(r" (now|\d+[mh])$", row) for row in rows)
-        (at,) = (at for at, row in enumerate(told) if "#6 Write integration tests" in row)
+        (at,) = (at for at, row in enumerate(told) if "#6  check failed" in row)
         said = " ".join(" ".join(told[at : at + 3]).replace(" now ", " ").split())
         assert 'reported done, but check "tests" failed: assert 403 == 200' in said and "…" not in "".join(told)
-        kinds = "\n".join(row[2:].rstrip() for row in told).strip().split("\n\n")
+        kinds = "\n".join(row[3:].rstrip() for row in told).strip().split("\n\n")
         assert [kind[0] for kind in kinds] == ["?", "✗", "□"]
-        assert told[at][2:].startswith("✗ check failed ")
+        assert told[at][3:].startswith("✗ #6  check failed ") and "Write integration tests" in told[at]
 
 
 async def test_the_digest_gives_each_thing_one_line_where_all_have_no_room_for_more(
@@ -75,7 +75,7 @@ async def test_the_digest_gives_each_thing_one_line_where_all_have_no_room_for_m
     async with opened(make_app(evening.path), (80, 24)) as pilot:
         await press(pilot.app, pilot, "D")
         rows = lines(pilot.app)[-6:-1]
-        assert all(re.match(r"(>•|• )\? asks .*Question.*… +now", row) for row in rows), rows
+        assert all(re.match(r"[> ]• \? #5  asks .*Question.*… +now", row) for row in rows), rows
 
 
 async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_room(
@@ -85,7 +85,7 @@ async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_r
     async with opened(make_app(evening.path), (120, 24)) as pilot:
         await press(pilot.app, pilot, "D")
         texts = ("reported done", "smtp: 535", "test_dst_gap", "failed at", "a job that", "its checks")
-        rows = [line for line in lines(pilot.app)[3:] if line[2:3] in tuple("?✗✓!□")]
+        rows = [line for line in lines(pilot.app)[3:] if line[3:4] in tuple("?✗✓!□")]
         found = {row.index(text) for row in rows for text in texts if text in row}
         assert len(found) == 1, rows
 
@@ -204,7 +204,7 @@ async def test_whoever_comes_back_after_half_an_hour_is_shown_what_happened_mean
 async def test_each_line_of_the_digest_has_the_word_of_its_part(evening: Plan, make_app: MakeApp) -> None:
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        told = [line[2:14].strip() for line in lines(pilot.app)[4:] if line[2:3] in tuple("?✗✓!")]
+        told = [f"{line[3]} {line[9:19].strip()}" for line in lines(pilot.app)[4:] if line[3:4] in tuple("?✗✓!")]
         assert told == [*["? asks"] * 2, *["✗ failed"] * 2, "! late", "✓ ok again", "✓ done"]
 
 
@@ -212,7 +212,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
-        assert row.split()[1:3] == ["ok", "again"] and row.split()[-1] == "45m"
+        assert row.split()[2:4] == ["ok", "again"] and row.split()[-1] == "45m"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
         assert counts_line(pilot.app).startswith(" ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ! 1 late   ✓ 1 ok again ")
 
@@ -224,9 +224,14 @@ async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(
         store.commit(EditTask(evening[8], {"due": "2026-11-20"}), actor="human", now=NOW)
     async with opened(make_app(evening.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        job, task = (line for line in lines(pilot.app) if line[2:].startswith("! late"))
+        job, task = (line for line in lines(pilot.app) if line[3:4] == "!" and line[9:13] == "late")
         assert "Restore test" in job and "no scheduler runs" in job and job.split()[-1] == "25m"
-        assert "#8 Backup restore drill" in task and "due Fri 2026-11-20" in task and task.split()[-1] == "20h"
+        assert (
+            "! #8  late" in task
+            and "Backup restore drill" in task
+            and "due Fri 2026-11-20" in task
+            and task.split()[-1] == "20h"
+        )
         at = [row.line.part for row in pilot.app.screen.listed.rows].index("late")
         await press(pilot.app, pilot, *"j" * (at + 1), "enter")
         assert not isinstance(pilot.app.screen, DigestScreen)
@@ -247,16 +252,16 @@ async def test_a_job_has_its_number_and_failures_come_in_the_order_of_the_inbox(
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "D")
         await until(pilot, lambda: "smtp: 535" in shown(app))
-        failed = [line for line in lines(app) if "✗ failed" in line]
-        assert "#3 Fix flaky" in failed[0] and "S4 Digest mail" in failed[1]
-        assert re.search(r"! late +S3 Restore test +due 19:50, no scheduler runs", shown(app))
+        failed = [line for line in lines(app) if re.match(".. ✗ .. +failed ", line)]
+        assert "#3  failed" in failed[0] and "S4  failed" in failed[1]
+        assert re.search(r"! S3  late +Restore test +due 19:50, no scheduler runs", shown(app))
 
 
 async def test_what_is_new_in_the_digest_is_marked_until_it_was_seen(plan, jobs, make_app):
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
         await settle(pilot, "D")
-        marked = [line for line in lines(app) if line[:2] in ("• ", ">•")]
+        marked = [line for line in lines(app) if line[1:3] == "• "]
         assert [re.search("#[0-9]", line)[0] for line in marked] == ["#4", "#7", "#3"]
         await settle(pilot, "full_stop")
-        assert not any(line[:2] in ("• ", ">•") for line in lines(app))
+        assert not any(line[1:3] == "• " for line in lines(app))

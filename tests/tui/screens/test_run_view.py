@@ -25,7 +25,7 @@ async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app,
             await settle(pilot, "enter")
         assert "64 bytes: time=0.4 ms" in shown(app)
         if size[0] >= 60:
-            assert ">◐ running" in shown(app)
+            assert ">  ◐ running" in shown(app)
             await settle(pilot, "enter")
             assert ">◐ running 2" in shown(app), "the title of the output points at where keys go"
         await settle(pilot, "escape", "escape")

@@ -72,8 +72,8 @@ async def test_no_screen_leaves_out_failures_and_what_is_late(plan, jobs, make_a
         *others, digest, _ = await heads(app, pilot)
         rows = [" ".join(line.split()) for line in digest[3:]]
         assert sum("test_dst_gap: " in line for line in rows) == 1, "once, among its lines"
-        assert sum("S4 Digest mail smtp:" in line.replace(": smtp", " smtp") for line in rows) == 1
-        assert sum("late S3 Restore test" in line for line in rows) == 1
+        assert sum("✗ S4 failed claude-1 Digest mail smtp:" in line.replace(": smtp", " smtp") for line in rows) == 1
+        assert sum("! S3 late Restore test" in line for line in rows) == 1
         for head in others:
             # The inbox lists them itself, with the mark of what is new.
             said = [" ".join(line.strip(" >•").split()) for line in head[2 : 16 if "Inbox" in head[0] else 9]]
@@ -134,12 +134,12 @@ async def test_on_a_low_screen_each_thing_has_its_own_row_and_the_last_tells_wha
     async with opened(app, (80, 24)) as pilot:
         await until(pilot, lambda: "14 questions" in counts_line(app))
         blocking, newest, failed, rest = needs_rows(app)
-        assert re.fullmatch(r"• \? #4  jose is maintained.* Which one\? +claude-1    9m", blocking)
-        assert re.fullmatch(r"• \? #5  Question 0\? +claude-1   now", newest)
-        assert re.fullmatch(r"• ✗ #3  Fix flaky DST test: test_dst_gap.* got 03:30 +17m", failed)
-        assert rest == "• + 12 questions"
+        assert re.fullmatch(r" • \? #4  jose is maintained.* Which one\? +claude-1    9m", blocking)
+        assert re.fullmatch(r" • \? #5  Question 0\? +claude-1   now", newest)
+        assert re.fullmatch(r" • ✗ #3  Fix flaky DST test: test_dst_gap.* got 03:30 +17m", failed)
+        assert rest == " • + 12 questions"
         await pilot.click("#needs", offset=(41, 2))
-        await until(pilot, lambda: any(line.startswith("> #3 ") for line in lines(app)))
+        await until(pilot, lambda: any(line.startswith(">• ✗ #3 ") for line in lines(app)))
         await pilot.click("#needs", offset=(3, 1))
         await until(pilot, lambda: "Inbox" in lines(app)[0])
 
@@ -148,9 +148,9 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await pilot.click(offset=place(app, "1 late"))
-        await until(pilot, lambda: any(line.startswith("> ! S3") for line in lines(app)))
+        await until(pilot, lambda: any(line.startswith(">  ! S3") for line in lines(app)))
         await pilot.click(offset=place(app, "S1 slow"))
-        await until(pilot, lambda: any(line.startswith("> ◐ S1") for line in lines(app)))
+        await until(pilot, lambda: any(line.startswith(">  ◐ S1") for line in lines(app)))
         await pilot.click(offset=place(app, "2 questions"))
         await until(pilot, lambda: lines(app)[0].startswith(" Inbox"))
 
@@ -242,10 +242,10 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         asked = "✗#3 ?#4,7,claude-2 +2" if size[0] < 100 else "failed #3 · asked #4, #7, by claude-2 · +2"
         assert counts_line(app).endswith(f"• {asked}")
         await press(app, pilot, "a")
-        marked = {line[4:6] for line in below(app)[:9] if line[1:2] == "•"}
+        marked = {line[5:7] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
         await press(app, pilot, "escape", ".")
-        assert counts_line(app).endswith("• 0 changed") and not any(line.startswith("•") for line in lines(app))
+        assert counts_line(app).endswith("• 0 changed") and not any(line[1:2] == "•" for line in lines(app))
 
 
 async def test_what_an_agent_does_beside_its_question_is_named(plan, make_app):

@@ -213,9 +213,9 @@ def leave(plan: Plan, *agents: str) -> None:
 
 
 ROWS = (
-    ("• ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
-    ("• ? #7  Approve: delete the old GA property", "claude-2", "4m"),
-    ("• ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
+    (" • ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?", "claude-1", "9m"),
+    (" • ? #7  Approve: delete the old GA property", "claude-2", "4m"),
+    (" • ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30", "claude-2", "17m"),
 )
 
 
@@ -233,9 +233,11 @@ async def test_rows_of_what_needs_the_human_stand_in_the_columns_of_the_list_bel
         for size in ((120, 40), (100, 30), (80, 30)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
-            first, second, third = (line for line in needs_rows(app) if line[2] != " ")
-            assert {line.index(number) for line, number in ((first, "#4"), (second, "#7"), (third, "#3"))} == {4}
+            first, second, third = (line for line in needs_rows(app) if line[3] != " ")
             in_list = next(line for line in below(app) if "Migrate" in line)
+            numbered = ((first, "#4"), (second, "#7"), (third, "#3"), (in_list, "#7"))
+            assert {line.index(number) for line, number in numbered} == {5}
+            assert second.index("Approve") == in_list.index("Migrate") == 9
             assert second.rindex("claude-2") == in_list.rindex("claude-2")
             assert {len(line) for line in (first, second, third, in_list)} == {size[0] - 1}
 
@@ -256,13 +258,13 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
 async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
     async with opened(app, (80, 30)) as pilot:
         first, more = needs_rows(app)[:2]
-        assert first == "• ? #4  jose is maintained but heavier; pyjwt is in the          claude-1    9m"
-        assert more == " " * 8 + "lockfile. Which one?"
+        assert first == " • ? #4  jose is maintained but heavier; pyjwt is in the         claude-1    9m"
+        assert more == " " * 9 + "lockfile. Which one?"
         agent(OpenAsk(f"{'May I drop the old table? ' * 2}Yes or no?", (), plan[5]))
         await until(pilot, lambda: "May I" in above(app))
         rows = needs_rows(app)
         asked = next(at for at, line in enumerate(rows) if "May I" in line)
-        assert re.fullmatch(r"• \? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
+        assert re.fullmatch(r" • \? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
 
 
 async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
@@ -271,7 +273,7 @@ async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, ma
     )
     async with opened(make_app(plan.path), (80, 30)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "May I look" in line)
-        assert re.fullmatch(r"• \?     May I look around.* roamer +now", line)
+        assert re.fullmatch(r" • \?     May I look around.* roamer +now", line)
 
 
 async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions(plan, make_app):
@@ -286,11 +288,12 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
             assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
             assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
             if size[1] > 16:
-                assert needs[0].startswith("• ? #4")
-                assert any(line.startswith("• ✗ #3") for line in needs), "in a row of its own"
+                assert needs[0].startswith(" • ? #4")
+                assert any(line.startswith(" • ✗ #3") for line in needs), "in a row of its own"
             else:
-                assert needs[0].startswith("• ? #7") and needs[1:] == ["• + 1 question #4, 1 failed #3"]
-            assert len([line for line in below(app)[1:] if re.match(r"[> ] #\d", line)]) >= (8 if size[1] > 16 else 5)
+                assert needs[0].startswith(" • ? #7") and needs[1:] == [" • + 1 question #4, 1 failed #3"]
+            rows = [line for line in below(app) if re.match(r".. . #\d", line)]
+            assert len(rows) >= (8 if size[1] > 16 else 5)
 
 
 async def test_where_there_is_one_line_it_shows_all(app):
@@ -334,8 +337,8 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
                 assert "▲ 1 gone" in counts_line(app)
                 assert agents_line(app).startswith(" ▲ claude-1 gone #5 Ship auth")
                 assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
-            (row,) = (line for line in below(app)[1:] if line[1:5].strip() == "#5")
-            assert "▲ Ship auth" in row
+            (row,) = (line for line in below(app)[1:] if line[5:7] == "#5")
+            assert "▲ #5  Ship auth" in row
             assert ("claude-1 gone" if size[0] > 60 else "claude-1 g") in row
             assert app.state.need_you == 3
             with Store(plan.path) as store, store.db.transaction(write=True):
@@ -352,8 +355,8 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
             await pilot.resize_terminal(*size)
             await pilot.pause()
             await press(app, pilot, "g")
-            (row,) = (line for line in below(app)[1:] if line[1:5].strip() == "#8")
-            assert "○ Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
+            (row,) = (line for line in below(app)[1:] if line[5:7] == "#8")
+            assert "○ #8  Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
             assert "▲ alpha" in lines(app)[1 if size[0] > 60 else 0]
             if size[0] > 60:
                 assert "▲ 1 gone" in counts_line(app)
@@ -485,7 +488,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == "• + 198 questions"
+        assert above(pilot.app).splitlines()[-1] == " • + 198 questions"
         assert len(set(laid_out)) < 60
 
 
@@ -499,7 +502,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "! 100+ late" in counts_line(pilot.app)
         last = above(pilot.app).splitlines()[-1]
-        assert last == "  + 95+ late"
+        assert last == "   + 95+ late"
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -549,7 +552,7 @@ async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
     app = make_app(plan.path)
     async with opened(app, (160, 40)):
         assert "✗ #5  Ship auth flow: out of time" in above(app)
-        assert "out of time" in next(line for line in below(app)[1:] if line[1:5].strip() == "#5")
+        assert "out of time" in next(line for line in below(app)[1:] if line[5:7] == "#5")
 
 
 async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, plan):
@@ -660,8 +663,8 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
         counts = " ? 2 questions  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • "
         assert counts_line(app) == f"{counts}failed #3 · asked #4, #7 · to review #9 · started #5"
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
-        (line,) = (line for line in above(app).splitlines() if line.startswith("• ⇡ "))
-        assert re.fullmatch(rf"• ⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
+        (line,) = (line for line in above(app).splitlines() if line.startswith(" • ⇡ "))
+        assert re.fullmatch(rf" • ⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
         await press(app, pilot, "A")
         assert f"⇡ {work.agent} to review 4m" in re.sub(" +", " ", shown(app))
 
@@ -723,7 +726,7 @@ async def test_how_late_something_is_has_one_wording_and_one_measure(plan, jobs,
             assert not re.search(r"overdue|\d[smhdw] late|late +[1-9]d", text), place
             is_phrase = place in ("1", "2", "enter")
             assert ("late 20h" in text) == is_phrase, f"{place}: in a phrase; elsewhere in columns"
-            assert re.search(r"#8 +Backup restore drill(: | +)due Fri 2026-11-20 .* 20h\n", text), place
+            assert re.search(r"#8 +(late +)?Backup restore drill(: | +)due Fri 2026-11-20 .* 20h\n", text), place
             await press(app, pilot, "escape", "1")
 
 
@@ -987,4 +990,4 @@ async def test_new_work_to_review_is_marked_as_new(plan, make_app):
     async with opened(app) as pilot:
         with Store(plan.path) as store:
             store.commit(WorkReady(work.uid), actor="system", now=NOW + SECOND)
-        await until(pilot, lambda: "• ⇡ #9  to review" in above(app))
+        await until(pilot, lambda: " • ⇡ #9  to review" in above(app))

@@ -10,12 +10,12 @@ from tui_tasks.core.operations.asks import OpenAsk
 async def test_the_last_row_of_a_low_screen_names_what_has_none(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         first, second, failed, last = needs_rows(pilot.app)
-        assert first == "• ? #4  jose is maintained but heavier; pyjwt is … Which one?    claude-1    9m"
-        assert second == "• ? #7  Approve: delete the old GA property                      claude-2    4m"
-        assert failed == "• ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30         17m"
-        assert last == "  + ✗ S4  Digest mail: smtp: 535 authenticatio…   ! S3  late, no scheduler runs"
+        assert first == " • ? #4  jose is maintained but heavier; pyjwt is … Which one?   claude-1    9m"
+        assert second == " • ? #7  Approve: delete the old GA property                     claude-2    4m"
+        assert failed == " • ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30        17m"
+        assert last == "   + ✗ S4  Digest mail: smtp: 535 authenticati…   ! S3  late, no scheduler runs"
         await pilot.resize_terminal(62, 24)
-        await until(pilot, lambda: needs_rows(pilot.app)[-1] == "  + 1 failed S4, 1 late S3")
+        await until(pilot, lambda: needs_rows(pilot.app)[-1] == "   + 1 failed S4, 1 late S3")
 
 
 async def test_the_newest_is_never_hidden(plan, jobs, make_app):
@@ -23,11 +23,11 @@ async def test_the_newest_is_never_hidden(plan, jobs, make_app):
     by_agent(plan, "claude-2", OpenAsk("Which port?"), now=NOW + 2 * SECOND)
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         assert "Which port?" in above(pilot.app)
-        assert above(pilot.app).endswith("• + 4 questions, 1 failed, 1 late")
+        assert above(pilot.app).endswith(" • + 4 questions, 1 failed, 1 late")
 
 
 async def test_a_high_screen_has_a_row_for_each_and_one_that_counts_the_others(plan, jobs, make_app):
     by_agent(plan, "claude-2", *(OpenAsk(f"Which host is number {number}?") for number in range(5)))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         *rows, last = needs_rows(pilot.app)
-        assert len(rows) == 5 and last == "• + 4 questions, 1 late", above(pilot.app)
+        assert len(rows) == 5 and last == " • + 4 questions, 1 late", above(pilot.app)

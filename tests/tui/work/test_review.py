@@ -114,8 +114,8 @@ async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_f
 @pytest.mark.parametrize(
     ("size", "rows"),
     [
-        ((120, 40), ["• ? #4", "• ? #7", "• ✗ #3"]),
-        ((80, 24), ["• ? #7  Approve: delete the old GA property "]),
+        ((120, 40), [" • ? #4", " • ? #7", " • ✗ #3"]),
+        ((80, 24), [" • ? #7  Approve: delete the old GA property "]),
     ],
 )
 @pytest.mark.parametrize("added", [0, 40])
@@ -129,7 +129,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
         air = has_air(pilot.app.size)
         above = lines(pilot.app)[3 + air : 8 + air]
         if added and size[0] == 120:
-            rows = ["• ? #7  Approve: delete the old GA property "]
+            rows = [" • ? #7  Approve: delete the old GA property "]
         for line, begins in zip(above, rows, strict=False):
             assert line.startswith(begins), above
         assert re.match(r"─ \d files \+.* · unproven: it has no check ", above[len(rows) + air])

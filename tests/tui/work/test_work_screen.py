@@ -338,7 +338,7 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line and line[0] != "─"]
-        assert above.startswith("• ⇡ #9  to review")
+        assert above.startswith(" • ⇡ #9  to review")
         assert "⇡ 1 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
@@ -665,7 +665,7 @@ async def test_works_that_are_new_to_review_are_marked_in_their_rows(plan, make_
         works = [begun(plan, number) for number in (9, 8)]
         with Store(plan.path) as store:
             store.commit(*(WorkReady(work.uid) for work in works), actor="system", now=NOW + SECOND)
-        await until(pilot, lambda: all(f"• ⇡ #{number} " in shown(app) for number in (8, 9)))
+        await until(pilot, lambda: all(f" • ⇡ #{number} " in shown(app) for number in (8, 9)))
 
 
 async def test_a_race_names_all_its_agents_in_the_list_the_detail_and_where_another_is_started(plan, make_app):
@@ -674,7 +674,7 @@ async def test_a_race_names_all_its_agents_in_the_list_the_detail_and_where_anot
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
         await settle(pilot)
-        assert any(line.startswith("> #9 ") and "2 works: robot-1, robot-2" in line for line in lines(app))
+        assert any(re.match(r">. . #9 ", line) and "2 works: robot-1, robot-2" in line for line in lines(app))
         assert "robot-1 · task/a" in shown(app) and "robot-2 · task/b" in shown(app)
         await settle(pilot, "W")
         assert "a new worktree, in a race with robot-1, robot-2" in shown(app)

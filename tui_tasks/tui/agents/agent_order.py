@@ -12,6 +12,7 @@ from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.layout import NARROW, WIDE
+from tui_tasks.tui.rows.row_painter import GUTTER
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.agent_entries import AgentEntries
 
@@ -21,9 +22,6 @@ GAP: Final = 2
 STATE: Final = 18
 # In cells: an age, and a space.
 AGE: Final = 5
-# In cells: what is before a name, on a wide screen and elsewhere.
-_HEAD: Final = 6
-_NARROW_HEAD: Final = 4
 _SPENT: Final = 11
 # In cells: the least that is left beside name and state where places have a column.
 _LEAST_REST: Final = 46
@@ -51,8 +49,6 @@ class Columns(NamedTuple):
     task: int
     pulse: int
     spent: int
-    head: int
-    """What is before a name: in a narrow line the mark of what is new has no place beside the cursor."""
 
     @property
     def text(self) -> int:
@@ -69,23 +65,23 @@ def columns(width: int, filled: Filled) -> Columns:
     """Divide a width into columns; those that no agent fills are left out."""
     if width < NARROW:
         who = min(max(filled.who, 6), 10) + 1
-        return Columns(who, AGE, max(1, width - _NARROW_HEAD - who - 6), 0, 0, 0, 0, _NARROW_HEAD)
+        return Columns(who, AGE, max(1, width - GUTTER - who - 6), 0, 0, 0, 0)
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + GAP
-        rest = width - _NARROW_HEAD - who - filled.state
+        rest = width - GUTTER - who - filled.state
         where = min(max(filled.where, len("where")), 8) + GAP if filled.where and rest >= _LEAST_REST else 0
         rest -= where
-        task = min(filled.task + 1, rest * (8 if where else 9) // 20) if filled.task else 0
-        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0, _NARROW_HEAD)
+        task = min(filled.task + 1, rest * (17 if where else 19) // 40) if filled.task else 0
+        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + GAP,
         min(max(filled.where, len("where")), 10) + GAP if filled.where else 0,
         _SPENT if filled.spent else 0,
     )
     pulse = PULSE_MINUTES + (GAP if spent else 1)
-    rest = width - _HEAD - who - filled.state - where - pulse - spent
+    rest = width - GUTTER - who - filled.state - where - pulse - spent
     task = min(filled.task + GAP, max(rest // 2, rest - _WHAT)) if filled.task else 0
-    return Columns(who, filled.state, rest - task, where, task, pulse, spent, _HEAD)
+    return Columns(who, filled.state, rest - task, where, task, pulse, spent)
 
 
 # Those that need the human most come first.

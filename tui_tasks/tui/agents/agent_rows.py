@@ -19,17 +19,17 @@ from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
-from tui_tasks.text.glyphs import AGENT_LOOKS, Look, sign, spark
+from tui_tasks.text.glyphs import AGENT_LOOKS, Look, spark
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import MINUTE, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AGE, GAP, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
-from tui_tasks.tui.painting.styles import NEW, Part
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
 
 # In cells: the most that is shown of a prompt as what an agent works on.
@@ -123,7 +123,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         words = ("who", "state", "what", "where", "task", pulse)
         titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
         spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
-        return [(f"{' ' * sizes.head}{titled}{spent}", "$muted")]
+        return [(f"{' ' * GUTTER}{titled}{spent}", "$muted")]
 
     def draw(self, row: AgentsRow, look: RowLook, line: int) -> Sequence[Part]:
         """Draw the line of an agent, or of several that are gone; below it, one of its other lines."""
@@ -140,9 +140,13 @@ class AgentsRows(RowDrawing[AgentsRow]):
         is_small, gap = look.width < NARROW, 1 if look.width < NARROW else GAP
         old = "$muted" if state in agent_text.ENDED or row.name in self.put_away else ""
         head: list[Part] = [
-            *self._marks(row, look, sizes),
-            (shown.mark(ascii_only=context.ascii_only), shown.color),
-            (f" {fit_ends(agent_text.who(row.name), sizes.who - gap)}{' ' * gap}", old),
+            *gutter(
+                look,
+                (shown.mark(ascii_only=context.ascii_only), shown.color),
+                is_new=self._is_new(row),
+                ascii_only=context.ascii_only,
+            ),
+            (f"{fit_ends(agent_text.who(row.name), sizes.who - gap)}{' ' * gap}", old),
         ]
         since = self._since(row, state)
         asks_below = self.heights.get(row.name, 1) > 1
@@ -180,15 +184,6 @@ class AgentsRows(RowDrawing[AgentsRow]):
             head.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
-    def _marks(self, row: AgentView, look: RowLook, sizes: Columns) -> list[Part]:
-        """Return the cursor and the mark of what is new, a cell before the state where there is room, else in place of
-        the cursor.
-        """
-        new, room = self._flag(row), sizes.head - 3
-        if room > 1 or look.cursor:
-            return [look.cursor_sign(), (f"{new:^{room}}", NEW)]
-        return [(f"{new} ", NEW)]
-
     def says(self, row: AgentView) -> str:
         """Return what a filter finds an agent by: what its lines show."""
         state = self.state_of(row)
@@ -223,8 +218,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
             return []
         sizes = self._columns(row, width)
         if width < NARROW:
-            return [[(" " * sizes.head, ""), (safe_line(task, width - sizes.head - 1), "$muted")]] if task else []
-        indent = sizes.head + sizes.who + sizes.state
+            return [[(" " * GUTTER, ""), (safe_line(task, width - GUTTER - 1), "$muted")]] if task else []
+        indent = GUTTER + sizes.who + sizes.state
         room = width - indent - 2
         # The question of one that works on has a line of its own.
         matter = self._matter(row, "working" if state == "asking" else state, sizes)
@@ -309,17 +304,16 @@ class AgentsRows(RowDrawing[AgentsRow]):
         return rest if len(rest) <= _REST else [*rest[: _REST - 1], safe_line(" ".join(rest[_REST - 1 :]), room)]
 
     def _gone(self, row: GoneAgents, look: RowLook) -> Sequence[Part]:
-        shown = AGENT_LOOKS["gone"]
+        shown, ascii_only = AGENT_LOOKS["gone"], self.context.ascii_only
         key = self.context.keymap.key_of("agent_log")
         names = (agent_text.who(name, 40) for name in row.names[: look.width])
         words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(names)
         counts = {shown.word: len(row.names) - row.finished, "finished": row.finished}
-        text = f" {', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
+        text = f"{', '.join(f'{number} {word}' for word, number in counts.items() if number)}   "
         return [
-            look.cursor_sign(after=" " * (columns(look.width, self.filled).head - 3)),
-            (shown.mark(ascii_only=self.context.ascii_only), shown.color),
+            *gutter(look, (shown.mark(ascii_only=ascii_only), shown.color), is_new=False, ascii_only=ascii_only),
             (text, "$muted"),
-            (fit(words, max(1, look.width - 4 - len(text))), "$muted"),
+            (fit(words, max(1, look.width - GUTTER - len(text))), "$muted"),
         ]
 
     def _look_of(self, row: AgentView) -> Look:
@@ -335,15 +329,16 @@ class AgentsRows(RowDrawing[AgentsRow]):
         """Return `working 14m`."""
         return f"{self._look_of(row).word} {self._since(row, self.state_of(row))}".rstrip()
 
-    def _flag(self, row: AgentView) -> str:
-        """Return the mark of an agent that asks or is in trouble since the human looked, or whose last word is about a
-        task that it has changed since.
+    def _is_new(self, row: AgentView) -> bool:
+        """Return whether an agent asks or is in trouble since the human looked, or its last word is about a task that
+        it has changed since.
         """
         state = self.context.state
         has_asked = row.ask is not None and state.seen.is_new(row.ask.opened_at, row.ask.task_uid)
         is_new = has_asked or (self.state_of(row) in _TROUBLE and state.seen.is_new(agent_states.trouble_since(row)))
-        is_new |= row.word is not None and bool(row.word.task) and state.seen.is_new(row.word.at, row.word.task)
-        return sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
+        return is_new or (
+            row.word is not None and bool(row.word.task) and state.seen.is_new(row.word.at, row.word.task)
+        )
 
     def _task(self, row: AgentView) -> str:
         """Return number and name of an agent's task; without a task, what it was asked for."""

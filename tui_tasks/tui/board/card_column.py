@@ -22,9 +22,9 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.tui.board.board_columns import WIDE, CardsOfColumn, ColumnSpec
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import NEW, Part
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.tasks.task_text import EmptiedNote
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout
 
@@ -143,13 +143,19 @@ class CardDrawing(RowDrawing[Card]):
         return held[2]
 
     def _laid_out(self, row: Card, width: int, most: int) -> list[list[Part]]:
-        """Return at most so many lines of a card, without cursor, flag and number."""
-        room = width - self.context.state.number_width - 5
-        return lines_of(self._content(row), room, most, ascii_only=self.context.ascii_only)
+        """Return at most so many lines of a card, without what is before its name."""
+        content = self._content(row)
+        return lines_of(content, width - self._indent(content) - 1, most, ascii_only=self.context.ascii_only)
+
+    def _indent(self, content: CardContent) -> int:
+        """Return how many cells are before the name of a card: `>• ◐ #5 `, the glyph only in a column of several
+        states.
+        """
+        return (GUTTER if content.glyph is not None else GUTTER - 2) + self.context.state.number_width + 1
 
     def _lay_out(self, row: Card, look: RowLook) -> list[list[Part]]:
-        """Return the lines of a card, with cursor, flag and number before the first."""
-        ascii_only, digits = self.context.ascii_only, self.context.state.number_width
+        """Return the lines of a card, with cursor, mark, glyph and number before the first."""
+        ascii_only = self.context.ascii_only
         most = self._most.get(row.uid, self.spec.lines)
         lines = self._laid_out(row, look.width, most)
         more = "~" if ascii_only else "…"
@@ -159,23 +165,16 @@ class CardDrawing(RowDrawing[Card]):
         ends_in_age = content.age == last[-1] != "" and (not content.note[0] or content.choice in last)
         if len(whole) > len(lines) and not ends_in_age and not any(more in text for line in lines for text, _ in line):
             # A line that fills its cells has it in the margin.
-            used = digits + 4 + sum(cell_len(text) for text, _ in lines[-1])
+            used = self._indent(content) + sum(cell_len(text) for text, _ in lines[-1])
             lines[-1] = [*lines[-1], (f" {more}" if used + 2 <= look.width else more, "$muted")]
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
         cursor = look if not look.drop else replace(look, cursor=True, focused=True)
-        is_new, indent = row.uid in self.context.state.seen.new, digits + 4
-        new: Part = (sign("changed", ascii_only=ascii_only), NEW) if is_new else (" ", "")
-        beside: Part = ("+", "$changed") if look.marked else (" ", "")
-        before: list[Part] = [new, beside]
-        margin: list[Part] = [(" " * indent, "")]
-        if cursor.cursor and len(lines) > 1:  # the mark of what is new moves below the cursor
-            before, margin = [cursor.cursor_sign(), beside], [new, (" " * (indent - 1), "")]
-        elif cursor.cursor:
-            before = [cursor.cursor_sign(), beside if look.marked else new]
-        number: Part = (f"{f'#{row.number}':<{digits + 1}} ", "$muted")
-        rest: list[list[Part]] = [[(" " * indent, ""), *line] for line in lines[2:]]
-        return [[*before, number, *lines[0]], *([*margin, *line] for line in lines[1:2]), *rest]
+        is_new = row.uid in self.context.state.seen.new
+        before = gutter(cursor, content.glyph, is_new=is_new, ascii_only=ascii_only)
+        number: Part = (f"{f'#{row.number}':<{self.context.state.number_width}} ", "$muted")
+        indent = " " * self._indent(content)
+        return [[*before, number, *lines[0]], *([(indent, ""), *line] for line in lines[1:])]
 
     @override
     def draw_blank(self, line: int, width: int) -> Sequence[Part]:

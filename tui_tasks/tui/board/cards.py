@@ -49,8 +49,8 @@ class CardContent:
     """The task's standing: who has it, since when, what blocks it, when it is due, its tags."""
     note: Part = ("", "")
     """What was said last, asked, or the reason of a failure."""
-    marks: tuple[Part, ...] = ()
-    """The cells before the name: new, marked, and the state in a column of several states."""
+    glyph: Part | None = None
+    """That of the state, in a column of several states."""
     is_quiet: bool = False
     """Whether it is over, and drawn fainter."""
     note_first: bool = False
@@ -80,7 +80,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         fields += [(f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}", "$muted") for tag in card.tags[:_TAGS]]
     if card.part == "pending":
         name = unhidden_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
-        shown = (mark,) * has_mark
+        shown = mark if has_mark else None
         left = task_text.stands_still(context, card.uid) or "", "$state-overdue"
         lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
         standing = _pending(context, card, who, fields, age(since, now))
@@ -126,8 +126,8 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     is_question = asked is not None and not asked.is_permission
     options = ask_options(asked, asked.options, ascii_only=ascii_only) if asked is not None and is_question else ()
     choice = safe_line(f"{' or '.join(options)}?", _NOTE, ascii_only=ascii_only) if options else ""
-    marks, is_quiet = (mark,) * has_mark, card.part in _QUIET
-    return CardContent(card.name, standing, note, marks, is_quiet, first, is_question, choice, age=aged, lasts=lasts)
+    glyph, is_quiet = mark if has_mark else None, card.part in _QUIET
+    return CardContent(card.name, standing, note, glyph, is_quiet, first, is_question, choice, age=aged, lasts=lasts)
 
 
 def _of_standstill(context: Context, card: Card) -> list[int]:
@@ -160,18 +160,11 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part], sin
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
-    """Return a card as at most `most` lines of `room` cells: its name, the note, and its standing, below each other
-    behind the marks.
+    """Return a card as at most `most` lines of `room` cells: its name, the note, and its standing, below each other.
 
     What matters more of the last two is cut last.
     """
-    marks = [part for mark in content.marks for part in (mark, (" ", ""))]
-    indent = _width(marks)
-    first, *rest = _unmarked_lines(content, max(room - indent, 6), most, ascii_only)
-    return [[*marks, *first], *([(" " * indent, "")] * bool(indent) + line for line in rest)]
-
-
-def _unmarked_lines(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
+    room = max(room, 6)
     text, color = content.note
     first, is_small = bool(text) and content.note_first, most <= _FEW_LINES
     standing = _joined(content.standing, room, ascii_only, content.age)

@@ -11,23 +11,22 @@ from typing import Any, Final, NamedTuple
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
-from tui_tasks.tui.painting.styles import NEW, Part
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, nothing_matches
+from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter, nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.open_needs import is_new
 
-# In cells: cursor, mark and the spaces around them; the narrowest text; an age; a project.
-_HEAD: Final = 4
+# In cells: the narrowest text; an age; a project.
 _LEAST: Final = 8
 _AGE: Final = 4
 _WHERE: Final = 8
@@ -109,8 +108,9 @@ class InboxRows(RowDrawing[InboxLine]):
         askers = [(row.agent, row.question) for row in rows if isinstance(row, Ask)]
         asked = Counter(question for _, question in {*askers})
         self._alike = {question for question, number in asked.items() if number > 1}
+        numbers = [cell_len(self._number(row)) for row in rows]
         self._columns = Columns(
-            max((cell_len(self._number(row)) for row in rows), default=0),
+            max(self.context.state.number_width, *numbers) if any(numbers) else 0,
             _WHERE * any(isinstance(row, Ask) and projects.of_ask(row) for row in rows),
             max((cell_len(self._who(row)) for row in rows), default=0),
             max(_AGE, *(cell_len(self.standing(row)) * (not self._has_word(row)) for row in rows)) if rows else _AGE,
@@ -137,14 +137,11 @@ class InboxRows(RowDrawing[InboxLine]):
             return [(" " * indent, ""), (shown, "$muted" if is_cause else style)]
         if isinstance(row, InboxItem):
             self._sources[row.kind].painted(row.row, is_whole=tall >= text.title and not text.is_cut)
-        mark, color = self.mark(row)
-        number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
+        ascii_only = self.context.ascii_only
         return (
-            look_.cursor_sign(),
-            (self._flag(row), NEW),
-            ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
-            (f"{number}{'  ' if number else ' '}", "$muted"),
-            *self._with_cause(row, fit(shown, room, ascii_only=self.context.ascii_only), style),
+            *gutter(look_, self.mark(row), is_new=self._is_new(row), ascii_only=ascii_only),
+            (f"{self._number(row):<{self._indent() - GUTTER}}", "$muted"),
+            *self._with_cause(row, fit(shown, room, ascii_only=ascii_only), style),
             (right, "$muted"),
         )
 
@@ -217,7 +214,7 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _indent(self) -> int:
         number = self._columns.number
-        return _HEAD + (number + 2 if number else 0)
+        return GUTTER + (number + NUMBER_GAP if number else 0)
 
     def _who_width(self, width: int) -> int:
         return min(self._columns.who, _WHO if width >= _WIDE else _SHORT_WHO)
@@ -254,14 +251,12 @@ class InboxRows(RowDrawing[InboxLine]):
             self.lasts(span)
         return f"  {self._beside(row, width)}{self.standing(row):>{self._standing_width(row)}} "
 
-    def _flag(self, row: Ask | InboxItem) -> str:
-        """Return the mark of a row that has come since the human looked."""
+    def _is_new(self, row: Ask | InboxItem) -> bool:
+        """Return whether a row has come since the human looked."""
         state = self.context.state
         if isinstance(row, Ask):
-            has_come = row.state == "open" and state.seen.is_new(row.opened_at, row.task_uid)
-        else:
-            has_come = is_new(state, row.need)
-        return sign("changed", ascii_only=self.context.ascii_only) if has_come else " "
+            return row.state == "open" and state.seen.is_new(row.opened_at, row.task_uid)
+        return is_new(state, row.need)
 
     def mark(self, row: Ask | InboxItem) -> Part:
         """Return the sign of its state."""
@@ -300,27 +295,28 @@ class InboxRows(RowDrawing[InboxLine]):
     # Other lines
 
     def _in_one_line(self, row: InboxLine, width: int) -> Sequence[Part]:
-        """` ? 1 of 2  #4  claude-1  9m`."""
+        """`   ? 1 of 2  #4  claude-1  9m`."""
         if isinstance(row, FoldedAsks):
             return self._folded(row, RowLook(False, False, False, False, False, width))
-        mark, color = self.mark(row)
         number = f"{self._number(row)}  " if self._number(row) else ""
-        head = f" {self._listed.place(row) + 1} of {self._listed.total()}  {number}"
+        head = f"{self._listed.place(row) + 1} of {self._listed.total()}  {number}"
         word = f"{row.need.word} " if isinstance(row, InboxItem) else ""
         right = f"  {word}{self.standing(row).removeprefix('later ')}"
         if isinstance(row, InboxItem):
             self._sources[row.kind].painted(row.row, is_whole=False)
         self._right(row, width)  # for how long it lasts
         who = self._who(row) or (row.title if isinstance(row, InboxItem) else "")
-        room = max(4, width - len(head) - len(right) - 2)
-        return (f" {mark}", color), (head, ""), (safe_ends(who, room), "$muted"), (right, "$muted")
+        room = max(4, width - GUTTER - len(head) - len(right))
+        before = gutter(None, self.mark(row), is_new=self._is_new(row), ascii_only=self.context.ascii_only)
+        return (*before, (head, ""), (safe_ends(who, room), "$muted"), (right, "$muted"))
 
     def _folded(self, row: FoldedAsks, look_: RowLook) -> Sequence[Part]:
-        words = f"  … {len(row.asks)} more of {safe_ends(agent_text.who(row.agent), 30)}"
+        words = f"{len(row.asks)} more of {safe_ends(agent_text.who(row.agent), 30)}"
         how = f"  {self.context.keymap.key_of('ask_open')} lists them "
-        room = max(0, look_.width - cell_len(words) - 2)
+        room = max(0, look_.width - GUTTER - cell_len(words))
+        glyph = ("…", "$state-needs-you")
         return (
-            look_.cursor_sign(before=" "),
+            *gutter(look_, glyph, is_new=False, ascii_only=self.context.ascii_only),
             (words, "$state-needs-you"),
             (fit(how, room, "right"), "$muted"),
         )

@@ -26,8 +26,8 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.app.list_actions import is_dialects_own
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import NEW, Part
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
@@ -87,24 +87,24 @@ class TaskRows(RowDrawing[TaskLine]):
         self._emptied = EmptiedNote(context)
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> #5 • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
+        """`>• ◐ #5  Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
         ascii_only, state = self.context.ascii_only, self.context.state
-        flag = sign("changed", ascii_only=ascii_only) if row.uid in state.seen.new else " "
-        number = f"{f'#{row.number}':<{max(3, state.number_width + 2)}}"
         shown = state.status_of(row)
         status = state_look(self.context, row.uid, shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
-        room = look_.width - cell_len(number) - 7
+        room = look_.width - GUTTER - state.number_width - NUMBER_GAP - 1
         checked = note(self.context, row)
         tick = "$muted" if shown == "done" and not is_proven(checked) else status.color
         found = tags_found(self._only(), row.tags) if room >= _LEAST_FOUND else []
         facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked, found)
         return (
-            look_.cursor_sign(),
-            (f" {number}", "$muted"),
-            ("+ ", "$changed") if look_.marked else (f"{flag} ", NEW),
-            (status.mark(ascii_only=ascii_only), tick),
-            (" ", ""),
+            *gutter(
+                look_,
+                (status.mark(ascii_only=ascii_only), tick),
+                is_new=row.uid in state.seen.new,
+                ascii_only=ascii_only,
+            ),
+            (f"{f'#{row.number}':<{state.number_width + NUMBER_GAP}}", "$muted"),
             *laid_out(facts, room, ascii_only=ascii_only),
             (" ", ""),
         )

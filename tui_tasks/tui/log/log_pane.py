@@ -100,7 +100,7 @@ class LogPane(Pane):
 
     @property
     def _label_width(self) -> int:
-        return self.context.state.number_width + 3
+        return self.context.state.number_width + 2
 
     def _why_empty(self) -> str:
         key_of = self.context.keymap.key_of

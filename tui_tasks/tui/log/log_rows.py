@@ -250,15 +250,15 @@ class LogRows(RowDrawing[LogLine]):
         self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
 
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
+        """`> 20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
 
         Each column begins at one place, and what is too long is cut at its end. A narrow screen has no names of tasks:
         their numbers say which.
         """
         ascii_only, width = self.context.ascii_only, look_.width
-        cursor = look_.cursor_sign()
+        cursor = look_.cursor_sign(after=" ")
         if row.word in MARKS:
-            return [cursor, *self._mark(row, width)]
+            return [cursor, *self._mark(row, width - 1)]
         label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
         where = self._where(row) if width >= WIDE else ""
         where += (" >" if ascii_only else " ▸") if row.count > 1 else ""

@@ -18,7 +18,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.painting.line_painter import Drawing, changed_span, on_panel, strip_of, thumb, with_thumb
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.styles import NEW, Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import RowCache
 
@@ -29,6 +29,10 @@ R = TypeVar("R")
 
 NO_THUMB: Final = range(0)
 INDENT: Final = "   "
+GUTTER: Final = 5
+"""In cells: what is before the number and the words of a row: `>• ◐ `."""
+NUMBER_GAP: Final = 2
+"""In cells: what is between a number and the words."""
 
 
 def nothing_matches(context: Context, text: str, instead: str = "") -> str:
@@ -53,10 +57,21 @@ class RowLook(msgspec.Struct, frozen=True):
     faint: bool = False
     """It has no cursor, as the keys go elsewhere, but its part of the screen continues here: its ground is fainter."""
 
-    def cursor_sign(self, before: str = "", after: str = "") -> Part:
+    def cursor_sign(self, after: str = "") -> Part:
         """Return the sign of the cursor, bright where the keys go here; blank on other rows."""
         shown = sign("cursor") if self.cursor else " "
-        return f"{before}{shown}{after}", "$primary bold" if self.focused else "$muted"
+        return f"{shown}{after}", "$primary bold" if self.focused else "$muted"
+
+
+def gutter(look: RowLook | None, glyph: Part | None, *, is_new: bool, ascii_only: bool) -> list[Part]:
+    """Return `>• ◐ `, with which the rows of all lists begin: the cursor, the mark of a marked row or of an unseen
+    change, and the glyph of the state, without which it is shorter. `look`: None for rows without a cursor.
+    """
+    cursor: Part = look.cursor_sign() if look is not None else (" ", "")
+    mark: Part = (sign("changed", ascii_only=ascii_only), NEW) if is_new else (" ", "")
+    if look is not None and look.marked:
+        mark = "+", "$changed"
+    return [cursor, mark, (" ", ""), *((glyph, (" ", "")) if glyph is not None else ())]
 
 
 class RowDrawing(Drawing, Generic[R]):

@@ -18,15 +18,13 @@ from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.schedule import job_text
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-# In cells: what is before a job's name.
-_HEAD: Final = 8
 # In cells: more than a line has.
 _WIDEST: Final = 400
 # In cells: the longest words for a schedule, and the least for the last run.
@@ -50,14 +48,15 @@ class Columns(NamedTuple):
     history: int
 
 
-def columns(width: int, name: int, when: int, failure: int = 0, last: int = 0) -> Columns:
-    """Divide a width into columns; `name`, `when`, `failure` and `last` are the widths of the longest ones.
+def columns(width: int, head: int, name: int, when: int, failure: int = 0, last: int = 0) -> Columns:
+    """Divide a width into columns behind `head` cells; `name`, `when`, `failure` and `last` are the widths of the
+    longest ones.
 
     The last run takes what it needs of what the others leave. The words for the schedule give way where the whole
     reason of a failure fits then.
     """
     history, next_ = (job_lines.HISTORY + 1, 14) if width >= 100 else (0, 12)
-    rest = width - _HEAD - next_ - history
+    rest = width - head - next_ - history
     task = min(max(name, 4) + 2, rest * 2 // 5)
     when = min(max(when, 4) + 2, _WHEN)
     least = max(failure + 2, _LAST)
@@ -101,10 +100,22 @@ class JobRows(RowDrawing[JobLine]):
     def titles(self, width: int) -> list[Part]:
         """Return the titles of the columns: `       job     when    last run    next    history`."""
         if width < _COLUMNS_FROM:
-            return [(f"{' ' * _HEAD}job", "$muted")]
-        task, when, last, next_, history = columns(width, *self._longest)
+            return [(f"{' ' * self._head}job", "$muted")]
+        task, when, last, next_, history = self._sizes(width)
         titled = f"{'job':<{task}}{'when':<{when}}{'last run':<{last}}{'next':<{next_}}"
-        return [(f"{' ' * _HEAD}{titled}{'history' if history else ''}", "$muted")]
+        return [(f"{' ' * self._head}{titled}{'history' if history else ''}", "$muted")]
+
+    @property
+    def _number_width(self) -> int:
+        return max(self.context.state.number_width, len(f"S{len(self._numbers)}"))
+
+    @property
+    def _head(self) -> int:
+        """Return how many cells are before a job's name."""
+        return GUTTER + self._number_width + NUMBER_GAP
+
+    def _sizes(self, width: int) -> Columns:
+        return columns(width, self._head, *self._longest)
 
     def number(self, uid: str) -> int:
         """Return a job's number: its place among all jobs, counted from 1."""
@@ -123,29 +134,26 @@ class JobRows(RowDrawing[JobLine]):
         return "\n".join((f"S{self.number(job.uid)}", job.name, *shown, last, job.type, job.prompt)).casefold()
 
     def draw(self, row: JobLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
+        """`>  ✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
         context, width = self.context, look_.width
         if line:
-            sizes = columns(width, *self._longest)
+            sizes = self._sizes(width)
             rest = self.last_lines(row, width)[line]
-            return ((" " * (_HEAD + sizes.task + sizes.when), ""), (rest, ""))
+            return ((" " * (self._head + sizes.task + sizes.when), ""), (rest, ""))
         now, ascii_only, job = context.clock.now(), context.ascii_only, row.job
         state = job_text.state(row, now)
         shown = job_text.job_look(state)
         self.lasts(job_text.lasts(row, now))
-        number = f" S{self.number(job.uid):<3}"
+        number = f"S{self.number(job.uid)}".ljust(self._number_width + NUMBER_GAP)
         next_ = job_text.next_(job, now, ascii_only=ascii_only)
         next_style = shown.color if state == "overdue" else "$muted"
-        head = (
-            look_.cursor_sign(after=" "),
-            (shown.mark(ascii_only=ascii_only), _SLOW if job_text.is_slow(row, now) else shown.color),
-            (number, "$muted"),
-        )
+        glyph = (shown.mark(ascii_only=ascii_only), _SLOW if job_text.is_slow(row, now) else shown.color)
+        head = (*gutter(look_, glyph, is_new=False, ascii_only=ascii_only), (number, "$muted"))
         quiet = "$muted" if not job.enabled else ""
         if width < _COLUMNS_FROM:
-            room = max(1, width - 3 - len(number) - cell_len(next_) - 2)
+            room = max(1, width - self._head - cell_len(next_) - 2)
             return (*head, (fit(job.name, room), quiet), (f" {next_} ", next_style))
-        sizes = columns(width, *self._longest)
+        sizes = self._sizes(width)
         return (
             *head,
             (fit(job.name, sizes.task - 2) + "  ", quiet),
@@ -171,7 +179,7 @@ class JobRows(RowDrawing[JobLine]):
     def last_lines(self, row: JobLine, width: int) -> list[str]:
         """Return how the last run went, on as many lines as it needs in a list of this width."""
         said = job_text.last(row, self.context.clock.now(), with_reason=True)
-        return self._wrapped(said, columns(width, *self._longest)) if width >= _COLUMNS_FROM else [said]
+        return self._wrapped(said, self._sizes(width)) if width >= _COLUMNS_FROM else [said]
 
     def _wrapped(self, said: str, sizes: Columns) -> list[str]:
         return _wrapped_at_most(safe_line(said, _WIDEST), sizes.last - 2, _LAST_LINES)

@@ -21,7 +21,7 @@ from tui_tasks.text.times import age_lasts
 from tui_tasks.tui.painting.line_painter import LinePainter, WheelScrolling, strip_of
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 
@@ -75,7 +75,7 @@ class RunRows(RowDrawing[RunLine]):
     """Draws runs, one in each line."""
 
     def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>✗ failed after 41s  by hand  exit 1  smtp: 535 ...   Sat 21 Nov 08:00`."""
+        """`>  ✗ failed after 41s  by hand  exit 1  smtp: 535 ...   Sat 21 Nov 08:00`."""
         context, width = self.context, look_.width
         now, ascii_only = context.clock.now(), context.ascii_only
         shown = job_text.run_look(row)
@@ -89,12 +89,11 @@ class RunRows(RowDrawing[RunLine]):
             words.append(f"attempt {row.attempt}")
         if row.exit_code and not (row.reason or "").startswith("exit"):
             words.append(f"exit {row.exit_code}")
-        room = max(0, width - cell_len(at) - 5)
-        head = safe_line(f" {'  '.join(words)}", room, ascii_only=ascii_only)
+        room = max(0, width - GUTTER - cell_len(at) - 3)
+        head = safe_line("  ".join(words), room, ascii_only=ascii_only)
         why = f"  {row.why}" if row.why else ""
         return (
-            look_.cursor_sign(),
-            (shown.mark(ascii_only=ascii_only), shown.color),
+            *gutter(look_, (shown.mark(ascii_only=ascii_only), shown.color), is_new=False, ascii_only=ascii_only),
             (head, ""),
             (fit(why, room - cell_len(head), ascii_only=ascii_only), "$muted"),
             (f"  {at} ", "$muted"),

@@ -14,16 +14,16 @@ from typing_extensions import override
 
 from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look, sign
+from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
-from tui_tasks.tui.painting.styles import NEW, Part
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.agent_entries import TROUBLE
 from tui_tasks.tui.widgets.foot_line import Group
@@ -122,27 +122,29 @@ class DigestRows(RowDrawing[DigestRow]):
         super().__init__(context)
         self.heights: dict[str, int] = {}
         """How many lines each row has on screen, by its key; without any, each has one."""
+        self._number_width = 0
 
     def measure(self, lines: Iterable[DigestLine]) -> None:
         """Make room for the words, the agents and the names of lines."""
         lines = list(lines)
         named = (line for line in lines if _text_of(line, self.context.clock.time_of)[0] and line.name != line.who)
-        self.longest_name = max((cell_len(safe_line(self.title(line), _WIDEST)) for line in named), default=0)
+        self.longest_name = max((cell_len(safe_line(line.name, _WIDEST)) for line in named), default=0)
+        self._number_width = max(self.context.state.number_width, *(len(self._number(line)) for line in lines), 0)
         self.longest_word = max((len(_look(line).word) + 1 for line in lines), default=0)
         whos = (cell_len(agent_text.who(line.who)) + 1 for line in lines)
         self.longest_who = min(_WHO, max(whos, default=0))
 
-    def title(self, line: DigestLine) -> str:
-        """Return the name of a line with the number of its task or job: `S4 Digest mail`."""
+    def _number(self, line: DigestLine) -> str:
+        """Return the number of its task or job, `#5` or `S4`; empty without one."""
         number = self.job_numbers.get(line.uid) if line.kind in ("run", "job") else None
-        return f"S{number} {line.name}" if number else line.title
+        return f"S{number}" if number else f"#{line.number}" if line.number is not None else ""
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> ? asks   claude-1   #4 jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
+        """`>• ? #4  asks   claude-1   jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
         at = row.line.state_since if row.entry is None else row.entry.at
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         self.lasts(age_lasts(at, now))
-        *head, (text, style) = [*self._marks(row, look_, at), *self._parts(row, look_.width)]
+        *head, (text, style) = self._parts(row, look_)
         indent = sum(cell_len(part) for part, _ in head)
         room, tall = max(0, look_.width - _WHEN - indent), self.heights.get(row.key, 1)
         if tall > 1:
@@ -153,38 +155,42 @@ class DigestRows(RowDrawing[DigestRow]):
             return [(" " * indent, ""), shown]
         return [*head, shown, (f" {age(at, now) if at else '':>{_WHEN - 2}} ", "$muted")]
 
-    def _marks(self, row: DigestRow, look_: RowLook, at: int | None) -> list[Part]:
-        """Return the cursor, or in its place the mark of a line that is new. What is late came by time alone."""
-        is_new = row.entry is None and row.line.part != "late" and self.context.state.seen.is_new(at, row.line.task)
-        new = sign("changed", ascii_only=self.context.ascii_only) if is_new else " "
-        return [look_.cursor_sign(), (new, NEW)] if look_.cursor else [(f"{new} ", NEW)]
-
-    def _parts(self, row: DigestRow, width: int) -> list[Part]:
-        return self._entry(row.entry, width) if row.entry is not None else self._line(row.line, width)
+    def _parts(self, row: DigestRow, look_: RowLook) -> list[Part]:
+        number_width = self._number_width + NUMBER_GAP
+        if row.entry is not None:
+            return [look_.cursor_sign(after=" " * (GUTTER + number_width - 1)), *self._entry(row.entry, look_.width)]
+        # What is late came by time alone.
+        is_new = row.line.part != "late" and self.context.state.seen.is_new(row.line.state_since, row.line.task)
+        ascii_only, look = self.context.ascii_only, _look(row.line)
+        glyph = (look.mark(ascii_only=ascii_only), look.color)
+        number = (f"{self._number(row.line):<{number_width}}", "$muted")
+        before = gutter(look_, glyph, is_new=is_new, ascii_only=ascii_only)
+        return [*before, number, *self._line(row.line, look_.width)]
 
     def _wrapped(self, text: str, room: int) -> list[str]:
         return wrapped(safe_line(text, ascii_only=self.context.ascii_only), max(1, room))
 
     def lines_of(self, row: DigestRow, width: int) -> int:
         """Return how many lines a row needs to be shown whole, at most a few."""
-        *head, (text, _) = self._parts(row, width)
-        room = width - _WHEN - 2 - sum(cell_len(part) for part, _ in head)
+        *head, (text, _) = self._parts(row, RowLook(False, False, False, False, False, width))
+        room = width - _WHEN - sum(cell_len(part) for part, _ in head)
         return min(_MOST, len(self._wrapped(text, room))) if width >= NARROW else 1
 
     def _line(self, line: DigestLine, width: int) -> list[Part]:
-        ascii_only, look = self.context.ascii_only, _look(line)
-        parts: list[Part] = [(look.mark(ascii_only=ascii_only), look.color)]
-        name = "" if line.name == line.who and width >= NARROW else self.title(line)
+        """Return what is said behind the number of a line."""
+        ascii_only = self.context.ascii_only
+        name = "" if line.name == line.who and width >= NARROW else line.name
         text, style = _text_of(line, self.context.clock.time_of)
         if width < NARROW:
-            return [*parts, (f" {': '.join(filter(None, (name, text)))}", style if not name else "")]
-        parts += [(f" {look.word:<{self.longest_word}} ", "")]
+            return [(": ".join(filter(None, (name, text))), style if not name else "")]
+        parts: list[Part] = [(f"{_look(line).word:<{self.longest_word}} ", "")]
         parts += [(f"{fit(agent_text.who(line.who), self.longest_who, ascii_only=ascii_only)} ", "$muted")]
         if not name or not text:
             return [*parts, (name or text, style)]
         if width < WIDE:
             return [*parts, (f"{name}: {text}", "")]
-        room = width - sum(cell_len(part) for part, _ in parts) - _WHEN
+        before = GUTTER + self._number_width + NUMBER_GAP
+        room = width - before - sum(cell_len(part) for part, _ in parts) - _WHEN
         column = min(self.longest_name, room * 2 // 5)
         return [*parts, (f"{fit(name, column, ascii_only=ascii_only)}  ", ""), (text, style)]
 
@@ -193,9 +199,9 @@ class DigestRows(RowDrawing[DigestRow]):
         mark, style = mark_of(entry, ascii_only=ascii_only)
         text = text_of(entry, ascii_only=ascii_only)
         if width < NARROW:
-            return [(f"  {mark} ", style), (text, "$muted")]
+            return [(f"{mark} ", style), (text, "$muted")]
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
-        return [(" " * (self.longest_word + 2), ""), (f"{mark} ", style), (head, "$muted"), (text, "$muted")]
+        return [(f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
     def counts(self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int) -> list[Group]:
         """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: all that needs the human, as above every

@@ -232,7 +232,7 @@ class SearchAll(Picker):
     def _entry(self, task: TaskLine) -> PaletteEntry:
         context = self.context
         state = look(context.state.status_of(task)).mark(ascii_only=context.ascii_only)
-        number = f"#{task.number}".ljust(context.state.number_width + 3)
+        number = f"#{task.number}".ljust(context.state.number_width + 2)
         home = context.state.lists.get(task.list_id)
         where = safe_line(home.name, 24, ascii_only=context.ascii_only) if home is not None else ""
         return PaletteEntry(f"{state} {number}{task.name}", where, run=lambda: self._chosen(task.uid))

@@ -52,7 +52,7 @@ class AppState:
 
     - `list_id`: the list that the list and the board show. `cursors`: the task under the cursor of each, by number.
       `places`: the places of tasks in their lists.
-    - `number_width`: how many digits the number of the newest task has.
+    - `number_width`: how many cells the number of the newest task has: 3 for `#12`.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
     - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
       `asking`: the uids of these tasks.
@@ -98,7 +98,7 @@ class AppState:
         self._is_past = is_past
         self._grace = grace
         self.places = RowPlaces(db)
-        self.number_width = 1
+        self.number_width = 2
         self.list_id = 0
         self.cursors: dict[int, str] = {}
         self.sort = ""
@@ -368,7 +368,7 @@ class AppState:
         return [uid for uid, status in statuses.items() if uid in checked or status == "pending"]
 
     def _read_number_width(self) -> None:
-        self.number_width = len(str(task_queries.next_id(self._db, "task") - 1))
+        self.number_width = len(f"#{task_queries.next_id(self._db, 'task') - 1}")
 
     def _read_all(self, now: int) -> None:
         if self._is_past:

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from textual import events
 from textual.geometry import Size
 
-from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
-from tui_tasks.tui.painting.styles import NEW, Part
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
+from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
 from tui_tasks.tui.widgets.agent_entries import WHO
 from tui_tasks.tui.widgets.foot_line import Act
 from tui_tasks.tui.widgets.open_needs import (
@@ -58,8 +58,7 @@ ROWS_AND_DETAIL: Final = 14
 """The rows that a screen keeps which shows a detail below its list."""
 _MOST_OF_ONE: Final = 4
 """The most lines of one text."""
-# In cells, as in a list's rows: what stands around a number and an agent, and an age with the margin after it.
-_AROUND_NUMBER: Final = 6
+# In cells: what stands around an agent, and an age with the margin after it.
 _ASIDE: Final = 8
 _WIDE_ASIDE: Final = 10
 _AGE: Final = 5
@@ -145,7 +144,8 @@ class NeedsText(TextDrawing):
         rest = [need for need in needs if need.key not in keys]
         self.acts.append(self._act(rest[0]))
         named = [words.entry(need) for need in rest] if len(rest) <= _NAMED else []
-        return [*lines, [(f"{self._flag(rest)} ", NEW), ("+ ", "$muted"), *_in_short(named, rest, needs, width - 5)]]
+        in_short = _in_short(named, rest, needs, width - GUTTER - 1)
+        return [*lines, [*self._gutter(("+", "$muted"), rest), *in_short]]
 
     def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
         new = [need for need in needs if is_new(self.context.state, need)]
@@ -154,7 +154,8 @@ class NeedsText(TextDrawing):
 
     def _listed(self, shown: Sequence[Entry], rows: int, width: int) -> list[Drawn]:
         """Return one thing a row, and more of its words where there are rows for them."""
-        number = max((2, *(cell_len(entry.number) for entry in shown if not entry.need.parts)))
+        numbers = (cell_len(entry.number) for entry in shown if not entry.need.parts)
+        number = max((self.context.state.number_width, *numbers))
         columns = self._columns(number, width)
         texts = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
         shared = self._shared([len(text) for text, _ in texts], rows)
@@ -167,7 +168,7 @@ class NeedsText(TextDrawing):
 
     @staticmethod
     def _columns(number: int, width: int) -> _Columns:
-        room = max(8, width - number - _AROUND_NUMBER - _AGE)
+        room = max(8, width - GUTTER - number - NUMBER_GAP - _AGE)
         return _Columns(number, room, _WIDE_ASIDE if width >= WIDE else _ASIDE)
 
     def _act(self, need: Need) -> Act:
@@ -187,10 +188,10 @@ class NeedsText(TextDrawing):
             if member.ask is not None and not member.goes_on and (member.is_there or member.calls_alone)
         }
 
-    def _flag(self, needs: Sequence[Need]) -> str:
-        """Return the mark of what is new to the human, where one of these is."""
+    def _gutter(self, glyph: Part, needs: Sequence[Need]) -> list[Part]:
+        """Return what a row begins with, with the mark of what is new to the human where one of these is."""
         has_new = any(is_new(self.context.state, need) for need in needs)
-        return sign("changed", ascii_only=self.context.ascii_only) if has_new else " "
+        return gutter(None, glyph, is_new=has_new, ascii_only=self.context.ascii_only)
 
     def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
         """Return the lines of an entry's words, and its agent beside them, which gives way to them where a number says
@@ -228,13 +229,12 @@ class NeedsText(TextDrawing):
         beside = f"  {aside}{' ' * (columns.aside - cell_len(aside))}  " if aside else ""
         first, *below = _toned(entry, whole, shown)
         head: list[Part] = [
-            (f"{self._flag([entry.need])} ", NEW),
-            (f"{entry.mark} ", entry.color),
-            (f"{entry.number:<{columns.number}}  ", "$muted"),
+            *self._gutter((entry.mark, entry.color), [entry.need]),
+            (f"{entry.number:<{columns.number + NUMBER_GAP}}", "$muted"),
             *first,
             (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{_AGE - 1}} ", "$muted"),
         ]
-        indent = " " * (columns.number + _AROUND_NUMBER)
+        indent = " " * (GUTTER + columns.number + NUMBER_GAP)
         return [head, *([(indent, ""), *line] for line in below)]
 
 

@@ -19,7 +19,7 @@ from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
 from tui_tasks.text.times import count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.comments import Comment
@@ -79,24 +79,26 @@ class FileRows(RowDrawing[FileRow]):
         self._word = word
 
     def draw(self, row: FileRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """` >M src/keys.py  1 comment +31 −7`."""
-        head: list[Part] = [look_.cursor_sign(before=" ")]
-        width, change = look_.width, row.change
+        """`>  M src/keys.py  1 comment +31 −7`."""
+        width, change, ascii_only = look_.width, row.change, self.context.ascii_only
         talk = f"  {count(row.comments, 'comment')}" if row.comments else ""
         if change is None:
-            room = max(1, width - 3 - cell_len(talk))
-            return [*head, (fit(self._word(), room), "$muted"), (talk, "$changed")]
+            room = max(1, width - GUTTER + 1 - cell_len(talk))
+            return [
+                look_.cursor_sign(after=" " * (GUTTER - 2)),
+                (fit(self._word(), room), "$muted"),
+                (talk, "$changed"),
+            ]
         counts = _counts(change)
         rest = "" if change.is_committed else " *"
         right = f"{rest}{talk} {counts} "
-        room = max(4, width - 4 - cell_len(right))
+        room = max(4, width - GUTTER - cell_len(right))
         name = one_to_one(change.path)
         if change.old_path is not None and change.status in "RC":
             name = f"{name} ← {one_to_one(change.old_path)}"
         return [
-            *head,
-            (f"{row.mark} ", _STYLES.get(row.mark, "")),
-            (fit_ends(name, room, ascii_only=self.context.ascii_only), "bold" if look_.faint else ""),
+            *gutter(look_, (row.mark, _STYLES.get(row.mark, "")), is_new=False, ascii_only=ascii_only),
+            (fit_ends(name, room, ascii_only=ascii_only), "bold" if look_.faint else ""),
             (rest, "$state-overdue"),
             (talk, "$changed"),
             (f" {counts} ", "$muted"),
