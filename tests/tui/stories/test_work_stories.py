@@ -103,7 +103,7 @@ def test_a_comment_below_its_line(plan, place, make_app, draw, name):
     async def comment(pilot):
         app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
-        await until(pilot, lambda: app.screen.review is not None)
+        await until(pilot, lambda: app.screen.reviewed.facts.review is not None)
         await settle(pilot, "enter")
         await until(pilot, lambda: "store.put" in shown(app))
         await settle(
@@ -168,7 +168,7 @@ def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, place, make_app, 
     async def look(pilot):
         app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
-        await until(pilot, lambda: app.screen.review is not None)
+        await until(pilot, lambda: app.screen.reviewed.facts.review is not None)
         await settle(pilot, "tab")
         await until(pilot, lambda: "store.put" in shown(app))
         await settled(pilot)
@@ -190,7 +190,7 @@ def test_work_that_is_merged_leaves_a_task_that_is_done(plan, place, make_app, d
     async def accept(pilot):
         app.context.navigation.go_to(plan[10])
         await settle(pilot, "enter")
-        await until(pilot, lambda: app.screen.review is not None)
+        await until(pilot, lambda: app.screen.reviewed.facts.review is not None)
         await settle(pilot, "y", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await settled(pilot)

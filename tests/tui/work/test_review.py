@@ -35,7 +35,7 @@ from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.layout import has_air
-from tui_tasks.tui.work import attaching, diff_lines, diff_side, review_screen, work_actions
+from tui_tasks.tui.work import attaching, diff_lines, diff_side, reviewed_work, work_actions
 from tui_tasks.tui.work.accept_form import AcceptForm
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import comments
@@ -70,7 +70,7 @@ async def review(app, pilot, plan, number=9):
     app.context.navigation.go_to(plan[number])
     await settle(pilot, "enter")
     assert isinstance(app.screen, ReviewScreen)
-    await until(pilot, lambda: app.screen.review is not None or app.screen.facts.problem)
+    await until(pilot, lambda: app.screen.reviewed.facts.review is not None or app.screen.reviewed.facts.problem)
     await settle(pilot)
 
 
@@ -182,11 +182,11 @@ async def test_only_the_side_with_the_keys_has_a_cursor(plan, place, make_app):
         for size in SIZES[:2]:
             await pilot.resize_terminal(*size)
             await settle(pilot)
-            (has_sign, ground), (other_has_sign, faint) = look(screen.files), look(screen.diff)
+            (has_sign, ground), (other_has_sign, faint) = look(screen.files), look(screen.side.list)
             assert has_sign and not other_has_sign and ground != faint, size
             await settle(pilot, "enter")
-            await until(pilot, lambda: look(screen.diff)[0])
-            assert look(screen.files) == (False, faint) and look(screen.diff) == (True, ground), size
+            await until(pilot, lambda: look(screen.side.list)[0])
+            assert look(screen.files) == (False, faint) and look(screen.side.list) == (True, ground), size
             await settle(pilot, "escape")
 
 
@@ -215,19 +215,19 @@ async def test_slash_finds_a_file_by_its_name_and_words_in_the_diff(plan, place,
         await settle(pilot, "slash", *"src", "enter", "enter")
         await until(pilot, lambda: "store.put(fresh)" in shown(app))
         await settle(pilot, "slash", *"Fresh", "enter")
-        assert app.screen.line.text == "    fresh = key.new()"
+        assert app.screen.side.line.text == "    fresh = key.new()"
         await settle(pilot, "slash", "enter")
-        assert "store.put(fresh)" in app.screen.line.text
+        assert "store.put(fresh)" in app.screen.side.line.text
         await settle(pilot, "slash", *"yes", "enter")
         assert said(app) == "No shown line of the diffs has “yes”."
         await settle(pilot, "slash", *"Def test", "enter")
         await until(pilot, lambda: app.screen.change.name == "tests/test_keys.py")
-        assert app.screen.line.text == "def test_rotate():" and said(app) == "Found in tests/test_keys.py."
+        assert app.screen.side.line.text == "def test_rotate():" and said(app) == "Found in tests/test_keys.py."
         await settle(pilot, "slash", *"rotate", "enter")
-        assert app.screen.line.text == "    assert keys.rotate", "the next one in this file"
+        assert app.screen.side.line.text == "    assert keys.rotate", "the next one in this file"
         await settle(pilot, "slash", "enter")
         await until(pilot, lambda: app.screen.change.name == "src/keys.py")
-        assert app.screen.line.text == "def rotate(key):" and app.screen.is_on_diff, "then from the first file"
+        assert app.screen.side.line.text == "def rotate(key):" and app.screen.is_on_diff, "then from the first file"
 
 
 async def test_every_text_of_the_repository_is_safe_and_nothing_of_it_is_hidden(plan, place, make_app):
@@ -274,10 +274,12 @@ async def test_at_80_columns_the_foot_has_every_key_of_the_work_and_files_take_o
         foot = shown(app).splitlines()[-1]
         for key in ("y Accept", "c Comment", "s Send back", "x Discard", "p Pull request", "Esc Back", "? Help"):
             assert key in foot
-        assert attaching.why_not(app.context, app.screen.work.agent) is not None and "Terminal" not in foot
+        assert (
+            attaching.why_not(app.context, app.screen.reviewed.facts.work.agent) is not None and "Terminal" not in foot
+        )
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
         assert app.screen.files.size.height == 3
-        assert app.screen.diff.size.height == 13, "what needs the human takes a line above a diff"
+        assert app.screen.side.list.size.height == 13, "what needs the human takes a line above a diff"
 
 
 async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):
@@ -347,11 +349,11 @@ async def test_a_comment_is_kept_by_esc_and_changed_and_deleted_under_the_cursor
             await settle(pilot, *to_it, "c", *"ab", "enter", *back, "c", "c", "enter")
             assert 'c: "abc"' in shown(app), to_it
             await settle(pilot, "c", "ctrl+u", "enter")
-            assert 'c: "' not in shown(app) and app.screen.comments == [], to_it
+            assert 'c: "' not in shown(app) and app.screen.reviewed.comments == [], to_it
         await settle(pilot, "escape", "c", *"all of it", "escape")
         assert "Kept what you typed" in said(app)
         await settle(pilot, "c", "right", "!", "enter")
-        assert app.screen.comments[0].text == "all of it!"
+        assert app.screen.reviewed.comments[0].text == "all of it!"
 
 
 async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, make_app):
@@ -515,11 +517,11 @@ async def test_y_refuses_what_came_up_just_now_what_has_moved_since_and_what_was
         await settle(pilot, "enter", "enter")
         await until(pilot, lambda: "look again" in said(app))
         await until(pilot, lambda: "1 not committed" in shown(app))
-        screen, before = app.screen, app.screen.version
+        screen, before = app.screen, app.screen.reviewed.version
         await settle(pilot, "y")
         commit(place.tree, "Moved")
         screen.read_again()
-        await until(pilot, lambda: screen.version != before)
+        await until(pilot, lambda: screen.reviewed.version != before)
         assert "look again" not in said(app)
         await settle(pilot, "e", "!", "enter", "enter")
         await until(pilot, lambda: "look again" in said(app))
@@ -582,10 +584,10 @@ async def test_y_counts_the_files_that_were_not_opened_in_the_version_that_is_ac
         title = "Merge #9 into main" if is_small else "Accept the work on #9"
         assert title in shown(app) and "not opened" not in shown(app)
         await settle(pilot, "escape")
-        before, elsewhere = screen.version, screen.files.cursor
+        before, elsewhere = screen.reviewed.version, screen.files.cursor
         commit(place.tree, "Moved", src__keys_py="moved\n")
         screen.read_again()
-        await until(pilot, lambda: screen.version != before)
+        await until(pilot, lambda: screen.reviewed.version != before)
         assert elsewhere != "src/keys.py"
         assert len(screen.unopened) == 1, "the other file is as it was when it was opened"
         await settle(pilot, "y")
@@ -827,8 +829,8 @@ async def test_5000_files_and_a_diff_of_a_megabyte_are_listed_and_read_a_part_at
 async def test_the_key_that_accepts_a_work_is_kept_while_that_is_read_unless_another_is_pressed(
     plan, place, make_app, monkeypatch, then
 ):
-    work, is_let_go, read = begin(plan, 9, place, branch=BRANCH), threading.Event(), review_screen.read_review
-    monkeypatch.setattr(review_screen, "read_review", lambda *given: is_let_go.wait(DEADLINE) and read(*given))
+    work, is_let_go, read = begin(plan, 9, place, branch=BRANCH), threading.Event(), reviewed_work.read_review
+    monkeypatch.setattr(reviewed_work, "read_review", lambda *given: is_let_go.wait(DEADLINE) and read(*given))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         app.context.navigation.go_to(plan[9])
@@ -839,7 +841,9 @@ async def test_the_key_that_accepts_a_work_is_kept_while_that_is_read_unless_ano
         await until(pilot, lambda: said(app).startswith("The work is still being read: what accepting it does"))
         await pilot.press(*then)
         is_let_go.set()
-        await until(pilot, lambda: screen.review is not None and isinstance(app.screen, AcceptForm) is (not then))
+        await until(
+            pilot, lambda: screen.reviewed.facts.review is not None and isinstance(app.screen, AcceptForm) is (not then)
+        )
         await settle(pilot)
         assert isinstance(app.screen, AcceptForm) is (not then)
         assert state_of(plan, work) == "ready"

@@ -462,9 +462,9 @@ def _sent(db: Database, task: Task, log: Sequence[LogEntry]) -> list[Sent]:
 
 def _unsent(db: Database, work: Work) -> int:
     """Return how many comments on a work the human has written and not sent."""
-    from tui_tasks.tui.work import review_rows  # few tasks have work
+    from tui_tasks.tui.work import reviewed_work  # few tasks have work
 
-    return len(review_rows.kept(db, work.uid))
+    return len(reviewed_work.kept(db, work.uid))
 
 
 def _line(text: str, style: str) -> Drawn:

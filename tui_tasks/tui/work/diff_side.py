@@ -1,5 +1,5 @@
-"""The right side of a review: the diff of the file under the cursor, read in a thread, with the comments on it; or what
-there is to know of the work.
+"""The right side of a review: the diff of the file under the cursor, read in a thread, with the comments on it, or what
+there is to know of the work; and the moves in files and diff.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.text.safe import safe_ends, safe_line
+from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.rows.row_cache import InMemorySource
+from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import diff_lines, review_text
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.tui.work.review_rows import FileRow, ReviewList
-from tui_tasks.tui.work.review_text import WorkFacts
+from tui_tasks.tui.work.reviewed_work import ReviewedWork
 from tui_tasks.work.comments import Comment
 from tui_tasks.work.git import reviewing
 
@@ -170,24 +173,22 @@ def _read_diff(review: Review, change: FileChange) -> FileDiff:
 class DiffSide:
     """Shows the diff of the file under the cursor of `files`, and reads it once.
 
-    `facts` returns the work, `comments` those on it, and `is_open` whether the screen is there. `redraw` shows the side
-    again after something was read.
+    `reviewed` is the work, and `is_open` returns whether the screen is there. `redraw` shows the side again after
+    something was read.
     """
 
     def __init__(
         self,
         context: Context,
         files: ReviewList[FileRow],
-        facts: Callable[[], WorkFacts],
-        comments: Callable[[], Sequence[Comment]],
+        reviewed: ReviewedWork,
         is_open: Callable[[], bool],
         redraw: Callable[[], None],
     ) -> None:
         self.list = ReviewList(context, SideRows(context), id="diff")
         self._context = context
-        self._files = files
-        self._facts = facts
-        self._comments = comments
+        self.files = files
+        self._reviewed = reviewed
         self._is_open = is_open
         self._redraw = redraw
         self._rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
@@ -198,7 +199,7 @@ class DiffSide:
     @property
     def line(self) -> DiffLine | None:
         """The line of the diff under the cursor."""
-        row, text = self.list.row, self._texts.get(self._files.cursor or "")
+        row, text = self.list.row, self._texts.get(self.files.cursor or "")
         return text.lines[row.line] if row is not None and text is not None and row.line >= 0 else None
 
     @property
@@ -217,7 +218,7 @@ class DiffSide:
 
     def texts(self) -> list[tuple[str, str]]:
         """Return the texts of the rows by their keys; a long line is whole at its first row."""
-        diff = self._texts.get(self._files.cursor or "")
+        diff = self._texts.get(self.files.cursor or "")
         texts = []
         for row in self._rows.rows:
             text = "".join(text for text, _ in row.parts)
@@ -228,14 +229,16 @@ class DiffSide:
 
     def show(self) -> None:
         """Show the file under the cursor, or the summary."""
-        row, facts = self._files.row, self._facts()
-        key, change = self._files.cursor, row.change if row is not None else None
+        row, facts = self.files.row, self._reviewed.facts
+        key, change = self.files.cursor, row.change if row is not None else None
         if change is None:
             summary = _text_rows(review_text.summary(self._context, facts, self._width - 3))
-            self._put(_side_rows([], {}, self._comments(), "", self._width, summary), key)
+            self._put(_side_rows([], {}, self._reviewed.comments, "", self._width, summary), key)
         elif (text := self._texts.get(key or "")) is not None:
             notes = _text_rows([[], [(f" {text.note}", "$muted")]]) if text.note else []
-            self._put(_side_rows(text.lines, text.colours, self._comments(), change.name, self._width, notes), key)
+            self._put(
+                _side_rows(text.lines, text.colours, self._reviewed.comments, change.name, self._width, notes), key
+            )
         else:
             self._put(_text_rows([[(" …", "$muted")]]), key)
             self.list.run_worker(self._read(key or "", change), group="diff", exclusive=True)
@@ -246,7 +249,7 @@ class DiffSide:
 
     def _put(self, rows: Sequence[SideRow], key: str | None) -> None:
         """Show rows; the cursor stays where it is the same file."""
-        shown = (self._facts().work.uid, key)
+        shown = (self._reviewed.facts.work.uid, key)
         stays, self._shown = shown == self._shown, shown
         cursor = self.list.cursor if stays else None
         changed = self._rows.replace(rows)
@@ -256,7 +259,7 @@ class DiffSide:
             self.list.show(self._rows)
 
     async def _read(self, key: str, change: FileChange) -> None:
-        review = self._facts().review
+        review = self._reviewed.facts.review
         if review is None:
             return
         await asyncio.sleep(SETTLE_SECONDS)
@@ -274,18 +277,18 @@ class DiffSide:
                 self._show_read(key)
 
     def _is_shown(self, review: Review) -> bool:
-        return self._facts().review is review and self._is_open()
+        return self._reviewed.facts.review is review and self._is_open()
 
     def _show_read(self, key: str) -> None:
-        if self._files.cursor == key:
+        if self.files.cursor == key:
             self._redraw()
 
     async def next_file_with(self, words: str, rows: Sequence[FileRow]) -> tuple[FileChange, str, int] | None:
         """Return the next of the files whose diff has some words in lower case, its key, and the line; None without
         one.
         """
-        review = self._facts().review
-        at = next((at for at, row in enumerate(rows) if row.key == self._files.cursor), -1)
+        review = self._reviewed.facts.review
+        at = next((at for at, row in enumerate(rows) if row.key == self.files.cursor), -1)
         for row in (*rows[at + 1 :], *rows[: max(at, 0)]):
             if row.change is None or review is None:
                 continue
@@ -302,9 +305,68 @@ class DiffSide:
 
     def show_line(self, key: str, line: int) -> None:
         """Show a line of the diff of a file that has been read."""
-        self._files.move_to(key)
+        self.files.move_to(key)
         self._redraw()
         self.list.move_to(f"{line}.0")
-        row, text = self._files.row, self._texts.get(key)
+        row, text = self.files.row, self._texts.get(key)
         if text is not None and row is not None and row.change is not None and not text.colours:
             self.list.run_worker(self._colour(key, row.change, text), group="diff", exclusive=True)
+
+
+class SideMoves(RowMoves):
+    """Moves in the files or the diff, whichever has the focus; pages are always those of the diff."""
+
+    def __init__(self, context: Context, side: DiffSide, rows: InMemorySource[FileRow]) -> None:
+        """`rows` are those of the files."""
+        super().__init__(lambda: side.list if side.list.has_focus else side.files)
+        self._context = context
+        self._side = side
+        self._rows = rows
+        self._words = ""
+
+    def do_page_down(self) -> None:
+        """A page of the diff, wherever the cursor is."""
+        self._side.list.move_page(1)
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self._side.list.move_page(-1)
+
+    async def do_work_find(self) -> None:
+        """Move to the next file, or line of the diffs of all files, that contains some words; then from the top."""
+        # While the dialog is open, neither has the focus.
+        context, row_list, is_on_diff = self._context, self._row_list(), self._side.list.has_focus
+        names = [(row.key, row.change.path if row.change is not None else "") for row in self._rows.rows]
+        texts = self._side.texts() if is_on_diff else names
+        title = "Find in this diff:" if is_on_diff else "Find a file:"
+        hint = f"Enter finds “{safe_line(self._words, 30)}” again" if self._words else ""
+        typed = await context.ask(LineDialog(context, title, draft=f"find {is_on_diff:d}", done="Find", hint=hint))
+        self._words = (typed or "").strip() or self._words
+        if typed is None or not self._words:
+            return
+        words, cursor = self._words.casefold(), row_list.cursor
+        at = next((at for at, (key, _) in enumerate(texts) if key == cursor), -1)
+        below, above = (
+            next((key for key, text in part if words in text.casefold()), None)
+            for part in (texts[at + 1 :], texts[: at + 1])
+        )
+        if below is None and is_on_diff and await self._finds_in_other_file(words):
+            return
+        if row_list.cursor != cursor:
+            return  # moved meanwhile
+        if (found := below or above) is not None:
+            row_list.move_to(found)
+            return
+        what = "shown line of the diffs has" if is_on_diff else "name of a file has"
+        context.say(f"No {what} “{safe_line(self._words, 40)}”.")
+
+    async def _finds_in_other_file(self, words: str) -> bool:
+        """Go to the next file whose diff has some words, and return whether there is one."""
+        side, file = self._side, self._side.files.cursor
+        found = await side.next_file_with(words, self._rows.rows)
+        if found is None or side.files.cursor != file:
+            return False
+        change, key, line = found
+        side.show_line(key, line)
+        self._context.say(f"Found in {safe_ends(change.path, 60)}.")
+        return True

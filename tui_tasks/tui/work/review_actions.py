@@ -1,4 +1,4 @@
-"""The keys of a review, with its moves in the two lists and its hints at the foot."""
+"""The keys of a review, with its hints at the foot."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import ProveTree, RequestChecks
-from tui_tasks.core.read import work_queries
-from tui_tasks.text.safe import safe_ends, safe_line
+from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
+from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import is_wide
-from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.work import attaching
+from tui_tasks.tui.work.reviewed_work import works_on
 from tui_tasks.tui.work.work_actions import decide, discard
 from tui_tasks.work import clean_up
 from tui_tasks.work.accepting import Acceptance, Outcome
@@ -41,14 +40,14 @@ T = TypeVar("T")
 
 def review_hints(screen: ReviewScreen) -> list[Hint]:
     """Return the hints for the work that is reviewed, without keys that can do nothing to it now."""
-    hint_of, review, comments = screen.hint_of, screen.review, len(screen.comments)
+    hint_of, review, comments = screen.hint_of, screen.reviewed.facts.review, len(screen.reviewed.comments)
     has_conflicts = review is not None and bool(review.conflicts)
     is_short = not is_wide(screen.size)  # all keys have room then
     send = "Hand back" if has_conflicts else "Send back"
     if comments:
         send = f"Send {comments:,}" if is_short else f"Send {count(comments, 'comment')}"
     base = review.base if review is not None else ""
-    into = f"into {base}" if screen.facts.is_merge else "as done"
+    into = f"into {base}" if screen.reviewed.facts.is_merge else "as done"
     accept = [hint_of("work_accept", f"Accept {into}" if base and not is_short else "Accept")]
     # In the order of use: what does not merge is handed back, what has comments is sent.
     first = [hint_of("work_comment"), hint_of("work_send", send)]
@@ -59,68 +58,13 @@ def review_hints(screen: ReviewScreen) -> list[Hint]:
     else:
         first = [*accept, *first]
     there = hint_of("work_diff", "Files" if screen.is_on_diff else "Diff")
-    first += [hint_of("work_discard"), *([hint_of("work_pull_request")] if screen.facts.can_push else [])]
+    first += [hint_of("work_discard"), *([hint_of("work_pull_request")] if screen.reviewed.facts.can_push else [])]
     others = [hint_of("work_run"), hint_of("work_find"), hint_of("work_terminal"), hint_of("work_next", "Other work")]
     if screen.small:
         hints = [there, *first, *others, hint_of("back")]
     else:
         hints = [*first, hint_of("back"), there, *others, hint_of("help")]
     return [hint for hint in hints if screen.why_not(ACTIONS[hint[2]]) is None]
-
-
-class SideMoves(RowMoves):
-    """Moves in the files or the diff, whichever has the focus; pages are always those of the diff."""
-
-    def __init__(self, screen: ReviewScreen) -> None:
-        super().__init__(lambda: screen.diff if screen.is_on_diff else screen.files)
-        self._screen = screen
-        self._words = ""
-
-    def do_page_down(self) -> None:
-        """A page of the diff, wherever the cursor is."""
-        self._screen.diff.move_page(1)
-
-    def do_page_up(self) -> None:
-        """A page back."""
-        self._screen.diff.move_page(-1)
-
-    async def do_work_find(self) -> None:
-        """Move to the next file, or line of the diffs of all files, that contains some words; then from the top."""
-        # While the dialog is open, neither has the focus.
-        context, row_list, texts = self._screen.context, self._row_list(), self._screen.texts_to_find()
-        is_on_diff = self._screen.is_on_diff
-        title = "Find in this diff:" if is_on_diff else "Find a file:"
-        hint = f"Enter finds “{safe_line(self._words, 30)}” again" if self._words else ""
-        typed = await context.ask(LineDialog(context, title, draft=f"find {is_on_diff:d}", done="Find", hint=hint))
-        self._words = (typed or "").strip() or self._words
-        if typed is None or not self._words:
-            return
-        words, cursor = self._words.casefold(), row_list.cursor
-        at = next((at for at, (key, _) in enumerate(texts) if key == cursor), -1)
-        below, above = (
-            next((key for key, text in part if words in text.casefold()), None)
-            for part in (texts[at + 1 :], texts[: at + 1])
-        )
-        if below is None and is_on_diff and await self._finds_in_other_file(words):
-            return
-        if row_list.cursor != cursor:
-            return  # moved meanwhile
-        if (found := below or above) is not None:
-            row_list.move_to(found)
-            return
-        what = "shown line of the diffs has" if is_on_diff else "name of a file has"
-        context.say(f"No {what} “{safe_line(self._words, 40)}”.")
-
-    async def _finds_in_other_file(self, words: str) -> bool:
-        """Go to the next file whose diff has some words, and return whether there is one."""
-        screen, file = self._screen, self._screen.files.cursor
-        found = await screen.next_file_with(words)
-        if found is None or screen.files.cursor != file:
-            return False
-        change, key, line = found
-        screen.side.show_line(key, line)
-        screen.context.say(f"Found in {safe_ends(change.path, 60)}.")
-        return True
 
 
 _CAME_JUST_NOW = "Not accepted, it came up just now: read it first."
@@ -132,37 +76,38 @@ class ReviewActions(Controller):
 
     def __init__(self, screen: ReviewScreen) -> None:
         self._screen = screen
+        self._reviewed = screen.reviewed
         self._context = screen.context
 
     @override
     def why_not(self, action: Action) -> str | None:
         """Nothing can be done about what could not be read."""
-        screen, work = self._screen, self._screen.work
+        facts, work = self._reviewed.facts, self._reviewed.facts.work
         # The key that accepts is kept until the work is read.
-        if action.id in _NEED_REVIEW and screen.review is None and (screen.facts.problem or action.id != "work_accept"):
-            return safe_line(screen.facts.problem, 80) or "The work is still being read: wait a moment."
+        if action.id in _NEED_REVIEW and facts.review is None and (facts.problem or action.id != "work_accept"):
+            return safe_line(facts.problem, 80) or "The work is still being read: wait a moment."
         if action.id == "work_accept":
             return self._why_not_accepted(work)
-        if action.id == "work_run" and not screen.facts.checks:
+        if action.id == "work_run" and not facts.checks:
             return "The task has no check to run."
         if action.id in ("work_send", "work_discard") and work.state == "merging":
             return "It is being merged: wait for the end."
         if action.id == "work_terminal":
             return attaching.why_not(self._context, work.agent)
-        if action.id in ("work_next", "work_previous") and screen.facts.places < 2:
+        if action.id in ("work_next", "work_previous") and facts.places < 2:
             return "There is no other work on this task."
         return None
 
     def _why_not_accepted(self, work: Work) -> str | None:
-        review = self._screen.review
+        review = self._reviewed.facts.review
         if work.state not in ("ready", "conflict"):
             doing = "its merge is under way" if work.state == "merging" else "wait until its turn ends"
             return f"Not yet: {agent_text.who(work.agent, 30)} is at work on it. {doing[0].upper()}{doing[1:]}."
         if review is not None and review.conflicts:
             key = self._context.keymap.key_of("work_send")
             return f"It conflicts with {safe_line(review.base, 40)}. {key} hands it back to the agent."
-        if self._screen.comments:
-            key, many = self._context.keymap.key_of("work_send"), len(self._screen.comments)
+        if self._reviewed.comments:
+            key, many = self._context.keymap.key_of("work_send"), len(self._reviewed.comments)
             sends = f"{key} sends {'it' if many == 1 else 'them'}"
             delete = (
                 f"{self._context.keymap.key_of('work_comment')} on {'it' if many == 1 else 'one'}, emptied, deletes it"
@@ -175,11 +120,11 @@ class ReviewActions(Controller):
     async def do_work_accept(self) -> None:
         """Show what will happen, then merge what was on screen; while that is read, as soon as it is."""
         screen, context = self._screen, self._context
-        if screen.review is None:
+        if self._reviewed.facts.review is None:
             screen.when_read(self._accept_kept)
             context.say("The work is still being read: what accepting it does is shown then.")
             return
-        if not screen.reading.has_stood(screen.version):
+        if not screen.reading.has_stood(self._reviewed.version):
             context.say(_CAME_JUST_NOW)
             return
         await self._ask_and_accept()
@@ -187,7 +132,7 @@ class ReviewActions(Controller):
     def _accept_kept(self, version: object) -> None:
         """Go on with a key that was pressed while the work was read, if that stands in the version that came then."""
         why = self.why_not(ACTIONS["work_accept"])
-        if version != self._screen.version:
+        if version != self._reviewed.version:
             self._context.say(_CAME_JUST_NOW)
         elif why is not None:
             self._context.say(why)
@@ -199,7 +144,7 @@ class ReviewActions(Controller):
 
         screen, context = self._screen, self._context
         # The screen may read another version while the form is open: what was on screen is accepted.
-        facts = screen.facts
+        facts = self._reviewed.facts
         has_ended = clean_up.is_gone(context.db, facts.work)
         form = AcceptForm(
             context, facts, screen.unread(was_opened=False), screen.unread(was_opened=True), has_ended=has_ended
@@ -259,9 +204,9 @@ class ReviewActions(Controller):
         the one under the cursor.
         """
         screen, context = self._screen, self._context
-        at = screen.comment_here
-        change, line = screen.change, screen.line
-        old = screen.comments[at] if at is not None else None
+        at = screen.side.comment if screen.is_on_diff else None
+        change, line = screen.change, screen.side.line if screen.is_on_diff else None
+        old = self._reviewed.comments[at] if at is not None else None
         if old is not None:
             path, number, is_old, quote = old.path, old.line, old.is_old, old.quote
         elif change is None:
@@ -272,12 +217,12 @@ class ReviewActions(Controller):
             path, number, is_old, quote = change.name, line.number, line.kind == "-", line.text
         where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40) or "the work as a whole"
         hint = "empty deletes it" if old is not None else ""
-        draft = f"comment {screen.work.uid} {path}:{number}:{is_old:d}"
+        draft = f"comment {self._reviewed.facts.work.uid} {path}:{number}:{is_old:d}"
         dialog = TextDialog(context, f"Comment on {where}", old.text if old is not None else "", draft=draft, hint=hint)
         text = await context.ask(dialog)
         if text is None or (old is None and not text.strip()):
             return
-        comments = [comment for number, comment in enumerate(screen.comments) if number != at]
+        comments = [comment for number, comment in enumerate(self._reviewed.comments) if number != at]
         if text.strip():
             comment = Comment(path, number, is_old, quote, text.strip())
             comments.insert(len(comments) if at is None else at, comment)
@@ -285,19 +230,19 @@ class ReviewActions(Controller):
 
     async def do_work_send(self) -> None:
         """Send all comments as one message; with a conflict, hand it back; without either, ask for words."""
-        screen, context, work = self._screen, self._context, self._screen.work
-        review, text = screen.review, ""
+        screen, context, work = self._screen, self._context, self._reviewed.facts.work
+        review, text = self._reviewed.facts.review, ""
         version = review.version if review is not None else None
         conflicts = review.conflicts if review is not None else ()
         if review is not None:
-            text = review_message(review.base, screen.comments, conflicts, review.uncommitted)
-        if not screen.comments and not conflicts:
+            text = review_message(review.base, self._reviewed.comments, conflicts, review.uncommitted)
+        if not self._reviewed.comments and not conflicts:
             title = f"Send it back to {agent_text.who(work.agent, 30)}:"
             typed = await context.ask(TextDialog(context, title, text, draft=f"send {work.uid}", done="Send"))
             text = (typed or "").strip()
         if not text:
             return
-        sent = len(screen.comments)
+        sent = len(self._reviewed.comments)
         done = await self._decide(lambda acceptance: acceptance.comment(work, text, version))
         screen.keep_comments([])
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
@@ -306,14 +251,14 @@ class ReviewActions(Controller):
 
     async def do_work_run(self) -> None:
         """Run the checks of the task that have not passed on the tree that is shown."""
-        facts = self._screen.facts
+        facts = self._reviewed.facts
         review, work = facts.review, facts.work
         assert review is not None
         run: Operation = RequestChecks(work.task_uid, unproven_alone=True)
         if facts.places > 1:
             # The checks of a task run in its newest work unless a tree is named.
             run = ProveTree(work.task_uid, work.repository, work.worktree, review.tree)
-        self._screen.await_checks()
+        self._reviewed.await_checks()
         self._context.say(f"The checks of “{safe_line(facts.task.name, 40)}” are being run.")
         await self._context.link.commit(run)
 
@@ -321,7 +266,7 @@ class ReviewActions(Controller):
 
     async def do_work_discard(self) -> None:
         """Discard the work, once confirmed."""
-        done = await self._decided(discard(self._context, self._screen.work))
+        done = await self._decided(discard(self._context, self._reviewed.facts.work))
         if done is not None:
             self._screen.keep_comments([])
             self._screen.leave_what_is_over()
@@ -329,8 +274,7 @@ class ReviewActions(Controller):
 
     async def do_work_pull_request(self) -> None:
         """Push the branch and open a pull request, once confirmed; where there is one already, copy its address."""
-        screen, context, work = self._screen, self._context, self._screen.work
-        review = screen.review
+        context, work, review = self._context, self._reviewed.facts.work, self._reviewed.facts.review
         assert review is not None
         if work.pull_request is not None:
             context.copy(work.pull_request)
@@ -348,7 +292,7 @@ class ReviewActions(Controller):
 
     def do_work_terminal(self) -> None:
         """Go to the agent's terminal; what changed there is read afterwards."""
-        attaching.attach(self._context, self._screen.work.agent)
+        attaching.attach(self._context, self._reviewed.facts.work.agent)
         self._screen.read_again()
 
     def do_work_next(self) -> None:
@@ -360,10 +304,8 @@ class ReviewActions(Controller):
         self._turn(-1)
 
     def _turn(self, by: int) -> None:
-        from tui_tasks.tui.work.review_screen import REVIEWED
-
-        work = self._screen.work
-        works = [one for one in work_queries.of_task(self._context.db, work.task_uid) if one.state in REVIEWED]
+        work = self._reviewed.facts.work
+        works = works_on(self._context.db, work.task_uid)
         at = next((at for at, one in enumerate(works) if one.uid == work.uid), 0)
         self._screen.show_work(works[(at + by) % len(works)])
 

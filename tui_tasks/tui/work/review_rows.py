@@ -1,27 +1,20 @@
-"""The left side of a review: its files, read in a thread, with the comments that are not sent yet."""
+"""The left side of a review: its files, with their counts of lines and of comments."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
-from tui_tasks.core.agent_snapshots import Check, Work
-from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Conflict
-from tui_tasks.core.store import Store
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import cell_len, fit, fit_ends, one_to_one
 from tui_tasks.text.times import count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
-from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.comments import Comment
 
 if TYPE_CHECKING:
@@ -124,36 +117,3 @@ def _counts(change: FileChange) -> str:
             *([f"-{change.deletions:,}"] if change.deletions else []),
         )
     )
-
-
-KEPT: Final = "comments"
-"""Under this key `local_values` keeps comments that are not sent yet, by the uid of their work."""
-
-
-def kept(db: Database, work_uid: str) -> list[Comment]:
-    """Return the comments on a work that are not sent yet."""
-    stored = (local_values.get(db, KEPT) or {}).get(work_uid, [])
-    return [msgspec.convert(one, Comment) for one in stored]
-
-
-def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iterable[str]) -> dict[str, Any]:
-    """Return what `local_values` is to keep; comments on works that are over are dropped."""
-    stored: dict[str, Any] = {uid: one for uid, one in (local_values.get(db, KEPT) or {}).items() if uid in set(live)}
-    stored.pop(work_uid, None)
-    return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
-
-
-def read_review(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...], bool]:
-    """Return what git has of a work, its checks with their states on that tree, and whether a pull request could push
-    it somewhere; called in a thread.
-
-    Raises:
-        Refusal: it cannot be read, as the message says.
-    """
-    with Store(path, makes=False) as store:
-        acceptance = Acceptance(store, clock)
-        review = acceptance.review(work)
-        can_push = work.pull_request is not None
-        with contextlib.suppress(Conflict):
-            can_push = can_push or acceptance.planned_push(work, review) is not None
-        return review, acceptance.checks(work, review), can_push

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 
-from tui_tasks.core.agent_snapshots import Check, Work
-from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.read import work_queries, work_text
+from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.overview import StateChanges
-from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.runner.git import GitFailed
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.asks.answer_keys import Reading
@@ -33,25 +28,21 @@ from tui_tasks.tui.painting.text_lines import Divider, TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.open_needs import ALL, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
-from tui_tasks.tui.work import review_rows, review_text
-from tui_tasks.tui.work.diff_lines import DiffLine
-from tui_tasks.tui.work.diff_side import DiffSide
-from tui_tasks.tui.work.review_actions import ReviewActions, SideMoves, review_hints
-from tui_tasks.tui.work.review_rows import FileRow, FileRows, ReviewList, read_review
-from tui_tasks.tui.work.review_text import WorkFacts
+from tui_tasks.tui.work import review_text
+from tui_tasks.tui.work.diff_side import DiffSide, SideMoves
+from tui_tasks.tui.work.review_actions import ReviewActions, review_hints
+from tui_tasks.tui.work.review_rows import SUMMARY, FileRow, FileRows, ReviewList, file_rows
+from tui_tasks.tui.work.reviewed_work import ReviewedWork, works_on
 from tui_tasks.work.comments import Comment
 
 if TYPE_CHECKING:
-    from tui_tasks.work.git.reviewing import FileChange, Review
+    from tui_tasks.work.git.reviewing import FileChange
 
-REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
-"""The states of work that can be looked at."""
 LOOK_SECONDS: Final = 1.0
 # The lines below the head that are neither of the files nor of the diff, and the least lines of the files.
 _AROUND: Final = 4
@@ -97,35 +88,27 @@ class ReviewScreen(Overlay):
     def __init__(self, context: Context, task_uid: str, agent: str | None = None) -> None:
         """`agent`: whose work is shown first; None: that which waits for review."""
         super().__init__(context)
-        works = [work for work in work_queries.of_task(context.db, task_uid) if work.state in REVIEWED]
-        first = next((work for work in works if work.agent == agent), None)
-        first = first or next((work for work in works if work.state in ("ready", "conflict")), works[-1])
-        self.facts = self._facts_of(first)
-        self.comments = review_rows.kept(context.db, first.uid)
-        self.files = ReviewList(context, FileRows(context, lambda: review_text.whole_word(self.facts)), id="files")
-        self.side = DiffSide(
-            context, self.files, lambda: self.facts, lambda: self.comments, lambda: self.is_open, self.show_side
+        self.reviewed = ReviewedWork(context, task_uid, agent)
+        self.files = ReviewList(
+            context, FileRows(context, lambda: review_text.whole_word(self.reviewed.facts)), id="files"
         )
-        self.diff = self.side.list
+        self.side = DiffSide(context, self.files, self.reviewed, lambda: self.is_open, self.show_side)
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._head = ScreenHead(
             context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=self._rows_above
         )
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
         summary = review_text.WorkSummary(
-            context, lambda: self.facts, lambda: bool(self._facts_line.display), self._shows_whole_beside
+            context, lambda: self.reviewed.facts, lambda: bool(self._facts_line.display), self._shows_whole_beside
         )
         self._summary = TextLines(context, summary, id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
-        self.controllers = (ReviewActions(self), SideMoves(self))
-        self._counted: object = None
+        self.controllers = (ReviewActions(self), SideMoves(context, self.side, self._file_rows))
         self._has_read = False
         # What a key has begun that needs the work, which is read.
         self._when_read: Callable[[object], Coroutine[None, None, None]] | None = None
         self._files_high = 0
-        # The ended runs of the checks when the human asked for others; None: how those ended is said.
-        self._runs_before: set[str] | None = None
 
     def compose(self) -> ComposeResult:
         """Compose head, files, what there is to know of the work, and diff."""
@@ -139,7 +122,7 @@ class ReviewScreen(Overlay):
             yield Divider(self.context)
             with Vertical(id="diff-side"):
                 yield self._diff_head
-                yield self.diff
+                yield self.side.list
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -150,31 +133,6 @@ class ReviewScreen(Overlay):
 
     # State
 
-    def _facts_of(self, work: Work) -> WorkFacts:
-        works = [one for one in work_queries.of_task(self.context.db, work.task_uid) if one.state in REVIEWED]
-        task = task_queries.task_or_deleted(self.context.db, work.task_uid)
-        uids = [one.uid for one in works]
-        place = uids.index(work.uid) + 1 if work.uid in uids else 1
-        sent = work_queries.last_comments(self.context.db, work)
-        version = local_values.get(self.context.db, local_values.key_of_sent_back(work.uid))
-        return WorkFacts(task, work, place, max(1, len(works)), sent=sent, sent_version=version)
-
-    @property
-    def work(self) -> Work:
-        """The work that keys act on."""
-        return self.facts.work
-
-    @property
-    def review(self) -> Review | None:
-        """What git has of it, as shown; None while it is read."""
-        return self.facts.review
-
-    @property
-    def version(self) -> object:
-        """An id of the shown state of the work."""
-        review = self.review
-        return None if review is None else (self.work.uid, review.head, review.tree, review.base_commit)
-
     @property
     def unopened(self) -> list[str]:
         """The paths of the files that have not had their diff on screen, as they are now."""
@@ -183,7 +141,7 @@ class ReviewScreen(Overlay):
     def unread(self, *, was_opened: bool) -> list[str]:
         """Return those of `unopened` that never had their diff on screen, or only before they changed."""
         changes = ((row.key, row.change) for row in self._file_rows.rows if row.change is not None)
-        opened = self.context.state.files_opened.get(self.work.uid, {})
+        opened = self.context.state.files_opened.get(self.reviewed.facts.work.uid, {})
         return [
             change.path
             for key, change in changes
@@ -197,94 +155,38 @@ class ReviewScreen(Overlay):
         return row.change if row is not None else None
 
     @property
-    def line(self) -> DiffLine | None:
-        """The line of the diff under the cursor, if the keys go there."""
-        return self.side.line if self.is_on_diff else None
-
-    @property
-    def comment_here(self) -> int | None:
-        """The index of the comment under the cursor."""
-        return self.side.comment if self.is_on_diff else None
-
-    @property
     def is_on_diff(self) -> bool:
         """Whether the diff has the focus instead of the files."""
-        return self.diff.has_focus
-
-    def texts_to_find(self) -> list[tuple[str, str]]:
-        """Return the texts of the rows of the diff, or of the files, by their keys."""
-        if self.is_on_diff:
-            return self.side.texts()
-        return [(row.key, row.change.path if row.change is not None else "") for row in self._file_rows.rows]
+        return self.side.list.has_focus
 
     # Reading
 
     def read_again(self) -> None:
         """Read the work again; what is shown stays until it is read."""
-        self.run_worker(self._read(self.work), group="review", exclusive=True)
+        self.run_worker(self._read(), group="review", exclusive=True)
 
     def show_work(self, work: Work) -> None:
         """Review another work of the task."""
-        self.facts = self._facts_of(work)
-        self.comments = review_rows.kept(self.context.db, work.uid)
-        self._has_read, self._runs_before = False, None
+        self.reviewed.show(work)
+        self._has_read = False
         self.leave_diff()
         self._draw()
         self.read_again()
 
-    async def _read(self, work: Work) -> None:
-        self._counted = work_text.counts(self.context.db, work.uid)
+    async def _read(self) -> None:
         self._draw()
-        review: Review | None = None
-        checks: tuple[Check, ...] = ()
-        problem, can_push = "", False
-        try:
-            review, checks, can_push = await asyncio.to_thread(
-                read_review, self.context.link.path, self.context.link.clock, work
-            )
-        except (GitFailed, OSError, Refusal, DatabaseRefused) as error:
-            problem = str(error)
-        if self.work.uid != work.uid or not self.is_open:
+        before = self.reviewed.version
+        if not await self.reviewed.read() or not self.is_open:
             return
-        before = self.version
-        read = msgspec.structs.replace(self.facts, review=review, checks=checks, problem=problem, can_push=can_push)
-        self.facts = self._facts_with(work_queries.find(self.context.db, work.uid), read)
-        if self.version != before:
+        if self.reviewed.version != before:
             self.side.forget()
         self._draw()
-        self._say_how_checks_ended()
-
-    def await_checks(self) -> None:
-        """Say how the runs of the checks end that are asked for now."""
-        checks = self.facts.checks
-        self._runs_before = {one.run.uid for one in checks if one.run is not None and one.state != "running"}
-
-    def _say_how_checks_ended(self) -> None:
-        checks, before = self.facts.checks, self._runs_before
-        ended = [one for one in checks if before is not None and one.run is not None and one.run.uid not in before]
-        if not ended or any(one.state == "running" for one in checks):
-            return
-        self._runs_before = None
-        key = self.context.keymap.key_of("work_run")
-        again = f" {key} runs it again." if any(one.state == "stale" for one in ended) else ""
-        self.context.say(f"{task_text.ended_text(ended)}.{again}")
-
-    def _facts_with(self, work: Work, read: WorkFacts) -> WorkFacts:
-        """Return what is known of a work as it is now, with what was read of it."""
-        return msgspec.structs.replace(
-            self._facts_of(work),
-            review=read.review,
-            checks=read.checks,
-            problem=read.problem,
-            can_push=read.can_push,
-        )
+        self.reviewed.say_how_checks_ended()
 
     def _draw(self) -> None:
         """Draw all of it from what was read."""
-        review = self.review
-        rows = (
-            review_rows.file_rows(review, self.comments) if review is not None else [FileRow(review_rows.SUMMARY, -1)]
-        )
+        review = self.reviewed.facts.review
+        rows = [FileRow(SUMMARY, -1)] if review is None else file_rows(review, self.reviewed.comments)
         changed = self._file_rows.replace(rows)
         if self.files.source is None or (review is not None and not self._has_read):
             self._has_read = review is not None
@@ -308,9 +210,10 @@ class ReviewScreen(Overlay):
 
     def _rows_above(self) -> int:
         """Return how many rows what needs the human has: one, and more where the longest diff leaves lines free."""
-        if self.review is None or not is_wide(self.size):
+        review = self.reviewed.facts.review
+        if review is None or not is_wide(self.size):
             return 1
-        longest = max(((one.insertions or 0) + (one.deletions or 0) for one in self.review.files), default=0)
+        longest = max(((one.insertions or 0) + (one.deletions or 0) for one in review.files), default=0)
         return max(1, min(_MOST_ABOVE, self.size.height - _AROUND_DIFF - _AROUND_CHANGED - longest))
 
     def _head_again(self) -> None:
@@ -328,27 +231,26 @@ class ReviewScreen(Overlay):
             return
         if self.leave_what_is_over():
             return
-        work = work_queries.find(self.context.db, self.work.uid)
+        work = work_queries.find(self.context.db, self.reviewed.facts.work.uid)
         if work.state == "merging" and not changes.all and not changes.touches("task", "check_run", "task_check"):
             # Its merge has begun, and git has of it what was reviewed.
-            self.facts = self._facts_with(work, self.facts)
+            self.reviewed.update(work)
             self._draw()
-        elif changes.all or any(entry.uid == self.work.uid or entry.entity != "work" for entry in changes.entries):
+        elif changes.all or any(entry.uid == work.uid or entry.entity != "work" for entry in changes.entries):
             self.read_again()
 
     def leave_what_is_over(self) -> bool:
         """Go on to another work of the task where this one is merged or discarded, else back, as when the task is
         deleted; return whether it is over.
         """
-        work = work_queries.find(self.context.db, self.work.uid)
+        work = work_queries.find(self.context.db, self.reviewed.facts.work.uid)
         if agent_text.live_task(self.context.db, work.task_uid) is None:
             self.dismiss()
             self.context.say(agent_text.deleted_text(self.context, work.task_uid))
             return True
         if work.state in LIVE_WORK:
             return False
-        others = [one for one in work_queries.of_task(self.context.db, work.task_uid) if one.state in REVIEWED]
-        if others:
+        if others := works_on(self.context.db, work.task_uid):
             self.show_work(others[0])
         else:
             self.dismiss()
@@ -356,7 +258,7 @@ class ReviewScreen(Overlay):
 
     def _look(self) -> None:
         """Read again after git has counted something else."""
-        if work_text.counts(self.context.db, self.work.uid) != self._counted:
+        if self.reviewed.was_counted:
             self.read_again()
 
     # The side
@@ -369,21 +271,16 @@ class ReviewScreen(Overlay):
         self.hints_again()
         self.call_after_refresh(self._note_painted)
 
-    async def next_file_with(self, words: str) -> tuple[FileChange, str, int] | None:
-        """Return the next file whose diff has some words in lower case, its key, and the line; None without one."""
-        return await self.side.next_file_with(words, self._file_rows.rows)
-
     def _shows_whole_beside(self) -> bool:
         return is_wide(self.size) and not self.small and self.change is None
 
     def _title(self, width: int) -> Sequence[Part]:
-        return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
+        return review_text.title(self.reviewed.facts, width, ascii_only=self.context.ascii_only)
 
     def _facts_parts(self, width: int) -> Sequence[Part]:
-        facts, unsent, ascii_only = self.facts, len(self.comments), self.context.ascii_only
-        return rule_parts(
-            self.context, width, review_text.facts_line(facts, unsent, width - _ENDS, ascii_only=ascii_only)
-        )
+        facts, unsent = self.reviewed.facts, len(self.reviewed.comments)
+        line = review_text.facts_line(facts, unsent, width - _ENDS, ascii_only=self.context.ascii_only)
+        return rule_parts(self.context, width, line)
 
     def _path_parts(self, width: int) -> Sequence[Part]:
         row, of = self.files.row, self._file_rows.total() - 1
@@ -409,21 +306,22 @@ class ReviewScreen(Overlay):
 
     def _note_painted(self) -> None:
         if self.is_active and self.is_open:
-            self.reading.painted(self.version, to_end=False)
-            if self._when_read is not None and self.review is not None:
+            self.reading.painted(self.reviewed.version, to_end=False)
+            if self._when_read is not None and self.reviewed.facts.review is not None:
                 act, self._when_read = self._when_read, None
-                self.run_worker(act(self.version), group="when-read", exclusive=True)
+                self.run_worker(act(self.reviewed.version), group="when-read", exclusive=True)
             row = self.files.row
-            if row is not None and row.change is not None and self.side.has(row.key) and self.diff.size:
-                self.context.state.files_opened.setdefault(self.work.uid, {})[row.key] = row.change.versions
+            if row is not None and row.change is not None and self.side.has(row.key) and self.side.list.size:
+                opened = self.context.state.files_opened.setdefault(self.reviewed.facts.work.uid, {})
+                opened[row.key] = row.change.versions
 
     def when_read(self, act: Callable[[object], None]) -> None:
         """Act once the work is read and its version has stood for long enough, unless a key is pressed meanwhile."""
-        work, pressed_at = self.work.uid, self.context.pressed.at
+        shown = (self.reviewed.facts.work.uid, self.context.pressed.at)
 
         async def unless_left(version: object) -> None:
             await asyncio.sleep(answer_keys.READ_SECONDS)
-            if self.is_active and self.is_open and (self.work.uid, self.context.pressed.at) == (work, pressed_at):
+            if self.is_active and self.is_open and (self.reviewed.facts.work.uid, self.context.pressed.at) == shown:
                 act(version)
 
         self._when_read = unless_left
@@ -444,7 +342,7 @@ class ReviewScreen(Overlay):
             self.leave_diff()
         else:
             self.add_class("-diff")
-            self.diff.focus()
+            self.side.list.focus()
             self.call_after_refresh(self._note_painted)
         # What was hidden gets the focus once it is laid out.
         self.call_after_refresh(self.hints_again)
@@ -475,13 +373,6 @@ class ReviewScreen(Overlay):
 
     def keep_comments(self, found: Sequence[Comment]) -> None:
         """Hold other comments on the work, now and at the next start."""
-        self.comments = list(found)
-        live = [work.uid for work in work_queries.live(self.context.db)]
-        kept = review_rows.to_keep(self.context.db, self.work.uid, self.comments, live)
-        self.context.run(self._remember(kept))
+        self.reviewed.comments = list(found)
+        self.context.run(self.reviewed.keep_comments())
         self._draw()
-
-    async def _remember(self, kept: dict[str, Any]) -> None:
-        """Keep the comments, of which the pane below names the number."""
-        await self.context.link.remember(review_rows.KEPT, kept)
-        self.context.navigation.pane.refreshed()
