@@ -9,7 +9,6 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core.agent_names import is_invisible
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
@@ -19,6 +18,7 @@ from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION
 from tui_tasks.core.store import Store
 from tui_tasks.core.unhidden_text import invisible_char
 from tui_tasks.core.unjournaled import local_values, run_output
+from tui_tasks.text.safe import is_invisible
 
 NAME = 10_000
 # Peewee makes tables of models that are bound to one database at a time.

@@ -16,7 +16,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import InvalidRequest, ReservedName
 from tui_tasks.core.schema.tables import JournalRow as J
-from tui_tasks.text.safe import safe_line, whole_text
+from tui_tasks.text.safe import is_invisible, safe_line, whole_text
 
 IMPORTED: Final = "imported:"
 """What precedes the name of an author of imported log entries."""
@@ -37,8 +37,6 @@ _LATIN: Final = (
     r"(?:(?:NEGATIVE |CROSSED )?(?:CIRCLED |SQUARED )?LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?"
     r"(?: SCRIPT)?|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])( WITH .+)?"
 )
-# Printable characters without a visible shape.
-_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _UNSEEN: Final = frozenset({"Cc", "Co", "Cn", "Mn", "Me"})
 # One step in the index on (actor, seq) for each distinct actor, however long the journal is.
 ACTORS: Final = """
@@ -79,20 +77,9 @@ def _confusables() -> dict[int, str]:
     return letters
 
 
-def is_invisible(char: str) -> bool:
-    """Return whether a character is invisible in a text: it has no width, or only changes its neighbours."""
-    if char.isascii():
-        return False
-    return char in _BLANK or unicodedata.category(char) == "Cf" or _is_variation(char)
-
-
 def looks_like_ascii(char: str) -> bool:
     """Return whether a character is not ASCII, and looks like text in ASCII by Unicode's table."""
     return not char.isascii() and _confusables().get(ord(char), char).isascii()
-
-
-def _is_variation(char: str) -> bool:
-    return "\ufe00" <= char <= "\ufe0f" or "\U000e0000" <= char <= "\U000e0fff"
 
 
 @lru_cache(16_384)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tui_tasks.core import agent_names
-from tui_tasks.text.safe import BIDI, whole_text
+from tui_tasks.text.safe import BIDI, is_invisible, whole_text
 
 NEWLINE: Final = ("\u23ce", "<LF>")
 """The sign for a newline at the end of a line, and its ASCII form."""
@@ -116,7 +116,7 @@ def invisible_char(text: str) -> str | None:
     """
     before = " "
     for char in text:
-        if agent_names.is_invisible(char) and char not in BIDI:
+        if is_invisible(char) and char not in BIDI:
             joins = char in _JOINING and not before.isspace() and before not in _JOINING
             if not joins:
                 return char

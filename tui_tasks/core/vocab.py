@@ -90,7 +90,6 @@ CONTINUE: Final = "Continue"
 # What the human can answer when an agent has reached a limit.
 LIMIT_OPTIONS: Final = (CONTINUE, "Stop")
 
-OUTCOMES: Final = ("success", "error", "interrupted")
 FAILED_OUTCOME: Final = "error"
 
 # What counts as failed, wherever failures are counted or shown: tasks, runs, jobs and agents by these four rules.

@@ -32,11 +32,10 @@ _NEWLINES = "\n\x85\u2028\u2029"
 BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 # Format characters that do not join or hide, but are drawn around others.
 _DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)))
-# Printable to Python, but invisible, or changing their neighbour's width, on which terminals disagree.
-_DROPPED: Final = (
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
-    "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
-)
+# Printable to Python, but invisible.
+_INVISIBLE: Final = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff"
+# Those, and others that change their neighbour's width, on which terminals disagree.
+_DROPPED: Final = f"[{_INVISIBLE}\u20e3\U0001f3fb-\U0001f3ff]"
 # Printable, but one cell wide in some terminals and two in others, by the version of Unicode that they know.
 _OF_TWO_WIDTHS: Final = (
     "[\u2630-\u2637\u268a-\u268f\u302e\u302f\u3248-\u324f\U00016ff0\U00016ff1"
@@ -73,6 +72,13 @@ def _category(char: str) -> str:
     import unicodedata  # a library of a megabyte, for texts that are not ASCII alone
 
     return unicodedata.category(char)
+
+
+def is_invisible(char: str) -> bool:
+    """Return whether a character is invisible in a text: it has no width, or only changes its neighbours."""
+    if char.isascii():
+        return False
+    return _pattern(f"[{_INVISIBLE}{_BLANK}]").match(char) is not None or _category(char) == "Cf"
 
 
 @lru_cache(8192)
