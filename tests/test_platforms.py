@@ -215,7 +215,7 @@ def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):
     database = tmp_path / "tasks.db"
     with Path(f"{database}-wal").open("wb") as log:
         log.truncate(journal_findings.LARGE)
-    (said,) = journal_findings.findings(database, tmp_path / "none")
+    (said,) = journal_findings.log_findings(database, tmp_path / "none")
     assert "Look for a stopped tui-tasks" in said
 
 

@@ -12,7 +12,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import driver
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import backup, table_findings
+from tui_tasks.core.maintenance import journal_findings, table_findings
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.tasks import task_queries
@@ -195,7 +195,7 @@ def test_where_storage_fails_among_lines_that_came_together_each_is_done_once_or
     assert replies[2]["error"]["code"] == "storage_error"
     done = [reply["result"]["name"] for reply in replies if reply["ok"]]
     assert names(talk) == ["kept", *done]
-    assert backup.broken_link(talk.store.db) is None
+    assert journal_findings.broken_link(talk.store.db) is None
 
 
 # Paused

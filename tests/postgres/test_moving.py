@@ -10,7 +10,7 @@ from tests.postgres.journal_writer import write
 from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import backup, compaction_steps, journal_findings
+from tui_tasks.core.maintenance import compaction_steps, journal_findings
 from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import SetAuto, StartWork
@@ -53,7 +53,7 @@ def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, t
     assert to_file(server, tmp_path / "to.db", no_report) == newest
     assert entries(tmp_path / "to.db") == kept
     with Store(str(tmp_path / "to.db")) as store:
-        assert backup.broken_link(store.db) is None
+        assert journal_findings.broken_link(store.db) is None
         assert list(journal_findings.differences(store.db)) == []
         store.commit(EnsureList("more", "task"), actor="bob", now=START)
 

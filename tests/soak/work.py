@@ -26,7 +26,7 @@ from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork
 from tui_tasks.core.read import work_queries
@@ -224,7 +224,7 @@ def _elsewhere(folder: Path) -> str:
         with _opened(folder) as other:
             assert digest(other.path) == digest(store.path), "the machines differ"
         assert list(journal_findings.differences(store.db)) == []
-        assert list(backup.findings(store.db)) == []
+        assert list(journal_findings.findings(store.db)) == []
         return f"{journal.newest(store.db):,} entries, equal on another machine"
 
 

@@ -200,7 +200,7 @@ def _pull(connection: Connection, db: Database, report: Report) -> None:
 
 
 def _refuse_unsound(db: Database, file: Path) -> None:
-    broken = backup.broken_link(db)
+    broken = journal_findings.broken_link(db)
     if broken is not None:
         raise DatabaseRefused(f"{file}: entry {broken:,} does not follow from the one before it (tui-tasks doctor)")
     difference = next(journal_findings.differences(db), None)

@@ -316,10 +316,10 @@ def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
         (said,) = found(path, tmp_path / "none")
         assert f"kill -CONT {reader.pid} ({sys.executable} " in said
         os.kill(reader.pid, signal.SIGCONT)
-    (said,) = journal_findings.findings(path)
+    (said,) = journal_findings.log_findings(path)
     assert "Look for a stopped tui-tasks" in said
     monkeypatch.undo()
-    assert list(journal_findings.findings(path)) == []
+    assert list(journal_findings.log_findings(path)) == []
 
 
 def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:

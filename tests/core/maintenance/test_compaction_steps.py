@@ -52,7 +52,7 @@ def _to_the_end(steps: Generator[None, None, int]) -> int:
 
 
 def _is_sound(store: Store) -> bool:
-    return not [*backup.findings(store.db), *journal_findings.differences(store.db)]
+    return not [*journal_findings.findings(store.db), *journal_findings.differences(store.db)]
 
 
 def _is_copying(store: Store) -> bool:

@@ -102,7 +102,7 @@ def replay_of(store: Store) -> dict[str, list[Any]]:
 
 
 def sound(store: Store) -> None:
-    assert list(backup.findings(store.db)) == []
+    assert list(journal_findings.findings(store.db)) == []
     assert list(journal_findings.differences(store.db)) == []
     assert replay_of(store) == tables(store)
 

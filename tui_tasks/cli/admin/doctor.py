@@ -16,7 +16,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.maintenance.table_findings import wrong_values
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
@@ -50,7 +50,7 @@ def run(_name: str, options: argparse.Namespace) -> int:
         named = Path(paths.database(options.db))
         found = list(findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         found += _print_server(store, whole=options.replay)
-        found += backup.readable(_print_programs(store))
+        found += journal_findings.readable(_print_programs(store))
         found += sync_file.merge_findings(Path.cwd())
     for finding in found:
         print(f"! {safe_line(finding)}")
@@ -95,16 +95,16 @@ def findings(
     `named` is the database's path as given, possibly a link. `replays`: also compare the tables with a replay of the
     journal, which may take long.
     """
-    damage = [*backup.findings(store.db), *backup.readable(wrong_values(store.db))]
+    damage = [*journal_findings.findings(store.db), *journal_findings.readable(wrong_values(store.db))]
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
-    yield from journal_findings.findings(Path(store.path))
+    yield from journal_findings.log_findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
         if replays or journal_findings.is_quick(store.db):
-            yield from backup.readable(journal_findings.differences(store.db))
+            yield from journal_findings.readable(journal_findings.differences(store.db))
         yield from _stopped_supervisors(store.db)
-        yield from backup.readable(_orphans_of_work(store))
+        yield from journal_findings.readable(_orphans_of_work(store))
     if not damage and (other := other_source(store.db, source_of(settings))) is not None:
         yield f"checks and reviewed lists come from {other}, not from {settings} (`tui-tasks config --use`)"
     given, problems = config.load(settings)

@@ -1,7 +1,7 @@
 """The journal: an entry for every change, chained by hash, append-only; and which entry was the newest at an instant.
 
 An entry's hash covers the entry before it and all its own columns, so that no byte can be changed unnoticed
-(`backup.broken_link`).
+(`journal_findings.broken_link`).
 
 Instants are microseconds, UTC.
 """
@@ -107,7 +107,9 @@ def values_of(text: str | None) -> dict[str, Any]:
 
 
 def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row with its blobs as text: an altered entry (`backup.broken_link`) may hold a blob where a text was."""
+    """Return a row with its blobs as text: an altered entry may hold a blob where a text was
+    (`journal_findings.broken_link`).
+    """
     if bytes not in map(type, row):
         return row
     return tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)

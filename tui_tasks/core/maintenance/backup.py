@@ -1,5 +1,5 @@
-"""Copies a database that is in use, checks that one is sound, with the hash chain of its journal, and replaces one,
-which may be in use, by a backup, as a whole or not at all; the old one is kept.
+"""Copies a database that is in use, and replaces one, which may be in use, by a backup that was checked, as a whole or
+not at all; the old one is kept.
 """
 
 from __future__ import annotations
@@ -12,71 +12,17 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from types import NoneType
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
-import msgspec
-
-from tui_tasks.core.commit import compaction, journal
-from tui_tasks.core.commit.compaction import Base
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import open_checks, open_files, write_queue
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import BUSY_SECONDS, READ_ERRORS, connect, is_busy, sqlite3, storage_errors
+from tui_tasks.core.engine.driver import BUSY_SECONDS, connect, is_busy, sqlite3, storage_errors
 from tui_tasks.core.engine.file_writes import make_private, sync_folder
-from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import table_findings
-from tui_tasks.core.schema.tables import JournalRow as J
+from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import SECOND
-
-_encode = msgspec.json.Encoder().encode
-_TYPES: Final = {int, str, NoneType}
-_COMPACTION_ENTRY = Statement(lambda: J.select(J.kind, J.new).where(J.seq == slot("seq")))
-
-
-def broken_link(db: Database) -> int | None:
-    """Return the seq of the first entry that does not follow from the one before it; None if all do.
-
-    In a compacted journal, the compaction's record has the hash that the oldest entry follows from. While the old
-    entries are still being deleted, the oldest is not verified; the last of them must have the recorded hash.
-    """
-    base = compaction.base(db)
-    first, cut = journal.oldest(db), base.last if base else 0
-    if first > cut + 1:
-        return first
-    previous = (base.hash if base else b"") if first == cut + 1 else None
-    expected = first
-    rows = db.sql(f"SELECT {', '.join(c.column_name for c in journal.COLUMNS)} FROM journal ORDER BY seq")
-    try:
-        if base and not _tells_of(db, base):
-            return base.seq
-        for row in rows:
-            seq, hashed = row[0], row[-1]
-            is_cut = base is not None and seq == cut
-            # An altered value may have any type.
-            if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
-                return int(seq)
-            # JSON cannot tell a blob from the text that is its Base64, so a blob is refused before hashing.
-            if not _TYPES.issuperset(map(type, row[:-1])):
-                return int(seq)
-            if previous is not None and journal.link(previous, row[:-1]) != hashed:
-                return int(seq)
-            previous, expected = hashed, seq + 1
-    except sqlite3.OperationalError as error:
-        if "decode" not in str(error):
-            raise
-        # A text was altered so that it is not UTF-8.
-        return int(expected)
-    return None
-
-
-def _tells_of(db: Database, base: Base) -> bool:
-    """Return whether the entry that should record the compaction does so."""
-    row = db.one(_COMPACTION_ENTRY, seq=base.seq)
-    expected_json = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
-    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(expected_json)
-
 
 PAGES_A_STEP: Final = 2_000
 
@@ -127,29 +73,6 @@ def remove(part: Path) -> None:
     for end in ("", "-wal", "-shm", "-journal", "-lock"):
         with contextlib.suppress(OSError):
             part.with_name(f"{part.name}{end}").unlink()
-
-
-def findings(db: Database) -> Iterator[str]:
-    """Yield a sentence for each defect of a database."""
-    yield from readable(_findings(db))
-
-
-def readable(problems: Iterator[str]) -> Iterator[str]:
-    """Yield findings; a failed read is the last of them, as altered values may have any type, or not be UTF-8."""
-    try:
-        yield from problems
-    except (*READ_ERRORS, TypeError, ValueError, msgspec.MsgspecError) as error:
-        yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
-
-
-def _findings(db: Database) -> Iterator[str]:
-    for (said,) in db.sql("PRAGMA integrity_check(20)"):
-        if said != "ok":
-            yield f"SQLite finds it damaged: {said}. Restore a backup"
-    broken = broken_link(db)
-    if broken is not None:
-        yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
-    yield from table_findings.contradictions(db)
 
 
 # The suffixes of a database's files: SQLite combines a log or journal with any database of the same name.
@@ -238,7 +161,7 @@ def _prepared(file: Path, part: Path) -> int:
                 used.copy_to(str(part), PAGES_A_STEP, None)
     try:
         with Store(str(part)) as copied:
-            wrong = next(findings(copied.db), None)
+            wrong = next(journal_findings.findings(copied.db), None)
         if wrong:
             raise DatabaseRefused(f"{file} is damaged, and nothing was restored: {wrong}")
         return finish(part)

@@ -1,4 +1,6 @@
-"""What `doctor` checks: the tables against a replay of the journal, and who keeps the write-ahead log growing."""
+"""What `doctor` checks of a database: that SQLite can read it, the hash chain of its journal, its tables against a
+replay of the journal, and who keeps the write-ahead log growing.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,92 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, cast
+
+import msgspec
 
 from tui_tasks.core import schema
-from tui_tasks.core.commit import journal
+from tui_tasks.core.commit import compaction, journal
+from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import Model
+from tui_tasks.core.engine.driver import READ_ERRORS, sqlite3
+from tui_tasks.core.engine.orm import Model, Statement, slot
+from tui_tasks.core.maintenance import table_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.schema.tables import STATE, model_of
+from tui_tasks.core.schema.tables import JournalRow as J
+
+_encode = msgspec.json.Encoder().encode
+_TYPES: Final = {int, str, NoneType}
+_COMPACTION_ENTRY = Statement(lambda: J.select(J.kind, J.new).where(J.seq == slot("seq")))
+
+
+def findings(db: Database) -> Iterator[str]:
+    """Yield a sentence for each defect of a database."""
+    yield from readable(_findings(db))
+
+
+def readable(problems: Iterator[str]) -> Iterator[str]:
+    """Yield findings; a failed read is the last of them, as altered values may have any type, or not be UTF-8."""
+    try:
+        yield from problems
+    except (*READ_ERRORS, TypeError, ValueError, msgspec.MsgspecError) as error:
+        yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
+
+
+def _findings(db: Database) -> Iterator[str]:
+    for (said,) in db.sql("PRAGMA integrity_check(20)"):
+        if said != "ok":
+            yield f"SQLite finds it damaged: {said}. Restore a backup"
+    broken = broken_link(db)
+    if broken is not None:
+        yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
+    yield from table_findings.contradictions(db)
+
+
+def broken_link(db: Database) -> int | None:
+    """Return the seq of the first entry that does not follow from the one before it; None if all do.
+
+    In a compacted journal, the compaction's record has the hash that the oldest entry follows from. While the old
+    entries are still being deleted, the oldest is not verified; the last of them must have the recorded hash.
+    """
+    base = compaction.base(db)
+    first, cut = journal.oldest(db), base.last if base else 0
+    if first > cut + 1:
+        return first
+    previous = (base.hash if base else b"") if first == cut + 1 else None
+    expected = first
+    rows = db.sql(f"SELECT {', '.join(c.column_name for c in journal.COLUMNS)} FROM journal ORDER BY seq")
+    try:
+        if base and not _tells_of(db, base):
+            return base.seq
+        for row in rows:
+            seq, hashed = row[0], row[-1]
+            is_cut = base is not None and seq == cut
+            # An altered value may have any type.
+            if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
+                return int(seq)
+            # JSON cannot tell a blob from the text that is its Base64, so a blob is refused before hashing.
+            if not _TYPES.issuperset(map(type, row[:-1])):
+                return int(seq)
+            if previous is not None and journal.link(previous, row[:-1]) != hashed:
+                return int(seq)
+            previous, expected = hashed, seq + 1
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        # A text was altered so that it is not UTF-8.
+        return int(expected)
+    return None
+
+
+def _tells_of(db: Database, base: Base) -> bool:
+    """Return whether the entry that should record the compaction does so."""
+    row = db.one(_COMPACTION_ENTRY, seq=base.seq)
+    expected_json = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
+    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(expected_json)
+
 
 AT_ONCE: Final = 100_000
 """The most entries to replay without being asked, which takes a few seconds."""
@@ -88,7 +168,7 @@ LARGE: Final = 96 << 20
 _PROC: Final = Path("/proc")
 
 
-def findings(database: Path, proc: Path = _PROC) -> Iterator[str]:
+def log_findings(database: Path, proc: Path = _PROC) -> Iterator[str]:
     """Yield a finding where the log is large, with the processes to look at."""
     log = Path(f"{database}-wal")
     size = log.stat().st_size if log.exists() else 0
