@@ -205,8 +205,9 @@ def task(uid: str, name: str, description: str, status: str, tags: list[str]) ->
     at = 1_700_000_000_000_000
     ended = at + 5_000_000 if status == "done" else None
     return Task(
-        *(1, uid, 1, "80", None, name, description, status, 3, tuple(tags), None, None, None, None, None, (), (), 1),
-        *(at, "a", at, "a", ended, ended, False, False, 0, None, ()),
+        *(1, uid, 1, "80", name, status, 3, 1, at, "a", at, "a", None, description, tuple(tags)),
+        started_at=ended,
+        finished_at=ended,
     )
 
 

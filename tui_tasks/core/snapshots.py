@@ -57,38 +57,39 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A task with all its fields (docs: protocol, section 4), described in `schema.tables.TaskRow`.
 
-    A field that older journal entries, copies or backups lack has its default here.
+    A field that is empty in most tasks has its default here. The journal entry of a new task leaves it out where it has
+    that value; older entries, copies and backups lack some fields.
     """
 
     id: int
     uid: str
     list_id: int
     rank: str
-    key: str | None
     name: str
-    description: str
     status: str
     priority: int
-    tags: tuple[str, ...]
-    domain: str | None
-    result: Any
-    metadata: Any
-    agent: str | None
-    intent: str | None
-    depends_on: tuple[str, ...]
-    node_ids: tuple[str, ...]
     version: int
     created_at: int
     created_by: str
     updated_at: int
     updated_by: str
-    started_at: int | None
-    finished_at: int | None
-    deleted: bool
-    solo: bool
-    waiting_on: int
-    claimed_by: str | None
-    fenced: tuple[str, ...]
+    key: str | None = None
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    domain: str | None = None
+    result: Any = None
+    metadata: Any = None
+    agent: str | None = None
+    intent: str | None = None
+    depends_on: tuple[str, ...] = ()
+    node_ids: tuple[str, ...] = ()
+    started_at: int | None = None
+    finished_at: int | None = None
+    deleted: bool = False
+    solo: bool = False
+    waiting_on: int = 0
+    claimed_by: str | None = None
+    fenced: tuple[str, ...] = ()
     due: str | None = None  # a date, or an instant in UTC: `due_dates.parse_due`
     estimate: int | None = None  # minutes
     held: bool = False

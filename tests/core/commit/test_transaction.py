@@ -22,7 +22,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
-from tui_tasks.core.snapshots import Entry, TaskList
+from tui_tasks.core.snapshots import Entry, Task, TaskList
 from tui_tasks.core.store import Store, new_uids
 from tui_tasks.core.vocab import SHELL, SYSTEM
 
@@ -209,6 +209,18 @@ def test_the_entry_of_a_new_task_has_what_its_row_has_not(store: Store, home):
     assert raw_image(store)["verified"] == "unproven"
     store.commit(StartWork(task.uid, "claude", "/repo", "/tree"), actor="human", now=START)
     assert len(raw_image(store)["works"]) == 1
+
+
+def test_the_entry_of_a_new_task_leaves_out_empty_fields_and_reads_the_same_with_them(store: Store, home):
+    (made,) = store.commit(AddTask("one", home.uid), actor="agent", now=START)
+    entry = journal.latest(store.db, 1)[0]
+    assert entry.new is not None
+    assert [name for name, value in entry.new.items() if not value] == []
+    encode = msgspec.json.encode
+    every_field = {name: msgspec.to_builtins(getattr(made, name)) for name in Task.__struct_fields__}
+    assert every_field.items() > entry.new.items()
+    store.db.sql("UPDATE journal SET new = ? WHERE seq = ?", (encode(every_field).decode(), entry.seq))
+    assert encode(journal.entry(store.db, entry.seq).image) == encode(entry.image)
 
 
 def test_nothing_is_said_in_a_transaction_until_somebody_speaks(store: Store):

@@ -203,7 +203,7 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     if old is None:
         db.run(_insert(entity, _given(entity, new)), new)
         if entity == "task":
-            _follow_new_task(db, uid, new["list_id"], new["status"], new["depends_on"])
+            _follow_new_task(db, uid, new["list_id"], new["status"], new.get("depends_on"))
     elif entity == "task":
         _update_task(db, uid, old, new)
     else:

@@ -19,7 +19,7 @@ from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.errors import DatabaseRefused
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
-SCHEMA: Final = 7
+SCHEMA: Final = 8
 """The newest version of the schema; the room `schema` has a step to each."""
 
 # The write-ahead log as sqlite.org/fileformat2.html has it, section 4: page size and salts in its head, then frames,

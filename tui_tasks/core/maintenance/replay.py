@@ -139,7 +139,7 @@ class _RowChanges:
             self.update(entity, uid, values)
         else:
             self._inserts[entity][uid] = values
-            if entity == "task" and (values["depends_on"] or values.get("held")):
+            if entity == "task" and (values.get("depends_on") or values.get("held")):
                 self._waiting.add(uid)
 
     def update(self, entity: str, uid: str, values: dict[str, Any]) -> None:

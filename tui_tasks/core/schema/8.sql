@@ -1,0 +1,1 @@
+-- No table changes. Entries of new tasks leave out empty fields, which programs of version 7 cannot read.
