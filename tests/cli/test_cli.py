@@ -284,6 +284,8 @@ from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio", "heapq", "shlex"}
 needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
+# What Peewee imports and hardly uses.
+needless |= {"inspect", "ast", "dis", "calendar", "locale", "socket", "selectors"}
 # The tables of Unicode, which the look of agents' names needs.
 needless |= set() if "tui_tasks.core.agent_names" in sys.modules else {"unicodedata"}
 others = ("core.schedule.cron", "runner.scheduler_service", "runner.processes", "dialects.plans")

@@ -78,6 +78,22 @@ def test_a_process_loads_no_driver_but_the_one_it_uses_and_one_for_peewee(tmp_pa
         assert done.stdout == f"{name}\n{[name, *peewees]}\n", done.stderr
 
 
+def test_what_peewee_hardly_uses_is_imported_at_its_first_use_and_is_the_module_itself(tmp_path):
+    script = (
+        "import sys, tui_tasks.core.engine.orm, peewee\n"
+        "names = 'calendar', 'inspect', 'json', 'socket'\n"
+        "assert not {*names} & {*sys.modules}\n"
+        "assert peewee.isclass(int) and not peewee.isclass(1)\n"
+        "timegm = peewee.calendar.timegm\n"
+        "import calendar, inspect\n"
+        "assert timegm is calendar.timegm\n"
+        "assert inspect.isclass.__module__ == 'inspect'\n"
+        "assert not hasattr(peewee.socket, 'nothing')\n"
+    )
+    done = started(tmp_path, "-c", script)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_refusal_tells_a_driver_that_is_not_installed_from_one_with_an_old_sqlite(tmp_path):
     pretend(tmp_path, "pysqlite3", OLD)
     pretend(tmp_path, "apsw", GONE)
