@@ -28,7 +28,7 @@ NEEDLESS = (
     | {"tui_tasks.core.operations.jobs"}
     | {"argparse", "ctypes"}
     | {"zoneinfo", "dateutil", "croniter", "cron_descriptor"}
-    | {"pygments", "sysconfig", "urllib.request"}
+    | {"pygments", "ssl", "sysconfig", "urllib.request"}
 )
 MOST_MODULES = 154
 MOST_WIDGETS = 21
@@ -38,6 +38,7 @@ MOST_PATTERNS = 0
 PROGRAM = """
 import json, os, re, sys
 from pathlib import Path
+import tui_tasks.cli.supervise.screen_program  # first, as the program does
 from tui_tasks.tui.app.task_app import TaskApp
 
 def painted(app):
