@@ -12,10 +12,11 @@ from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.keys import user_keys
-from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, show_key
+from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
+from tui_tasks.tui.screens.search_words import SEARCH_WORDS
 from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.tasks.git_links import LinkText
 from tui_tasks.tui.widgets.screen_bases import Overlay
@@ -76,7 +77,8 @@ def test_an_action_without_a_key_has_a_word_that_the_palette_finds_it_by():
     for action in ACTIONS.values():
         assert bool(action.keys) != bool(action.word), action.id
         if action.word:
-            entries = [PaletteEntry(each.title, words=each.help, word=each.word) for each in ACTIONS.values()]
+            every = ((each, SEARCH_WORDS.get(each.id, "")) for each in ACTIONS.values())
+            entries = [PaletteEntry(each.title, words=words, word=each.word) for each, words in every]
             first = EntriesFound(entries, action.word).first(1)[0].entry
             assert first.word == action.word
 
@@ -255,6 +257,6 @@ async def test_tab_goes_from_the_list_to_the_detail_and_back(plan, make_app):
 
 
 def test_keys_are_told_as_they_are_typed():
-    named = [show_key(each.keys.split(",")[0]) for each in ACTIONS.values() if each.keys]
+    named = [user_keys.show_key(each.keys.split(",")[0]) for each in ACTIONS.values() if each.keys]
     assert "." in named
     assert "full_stop" not in named

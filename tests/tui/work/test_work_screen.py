@@ -27,7 +27,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.settings import project
 from tui_tasks.text.times import MINUTE, SECOND
-from tui_tasks.tui.agents import agent_actions, agent_text
+from tui_tasks.tui.agents import agent_messages, agent_text
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -756,7 +756,7 @@ async def test_a_message_to_an_agent_that_waits_at_its_prompt_in_our_terminal_is
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: any(one.name == work.agent for one in app.state.members))
-        await agent_actions.send_message(app.context, work.agent, "Go on")
+        await agent_messages.send_message(app.context, work.agent, "Go on")
         assert said(app) == "Sent to robot-1."
 
 

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import overview, work_queries
-from tui_tasks.core.read.overview import StateChanges
-from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.settings.config import Config
-from tui_tasks.text.safe import safe_copy, safe_line
+from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
+from tui_tasks.tui.app.live_changes import LOOK, LiveChanges
 from tui_tasks.tui.app.navigation import ActionLookup, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
 from tui_tasks.tui.keys.action_table import bindings
@@ -54,12 +50,6 @@ from tui_tasks.tui.widgets.screen_bases import DIALOG_STYLES, Overlay, Pane
 from tui_tasks.tui.widgets.screen_head import pane_tabs
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
-_PACE: Final = 0.1
-"""Seconds at least between two reads of what agents do that leaves no journal entries."""
-_LOOK: Final = 1.0
-"""Seconds between two looks at the agents' processes."""
-
-
 _CURSORS: Final = "cursors"
 """The key under which `local_values` keeps the list on screen and the task under the cursor of each."""
 _SORT: Final = "sort"
@@ -69,10 +59,6 @@ _SHOWN_RENAMED_KEYS: Final = "renamed_keys"
 
 
 ScrollBar.renderer = ThinScrollBar
-
-
-class Changed(Message):
-    """Changes were written to the database."""
 
 
 class TaskApp(Actor, ResilientApp):
@@ -122,8 +108,6 @@ class TaskApp(Actor, ResilientApp):
         self.link = link
         self._problems = problems
         self._painted = painted
-        self._pending: list[StateChanges] = []
-        self._is_look_due = False
         self._ascii_filters = _ascii_filters() if config.ascii else ()
         self.themes = ThemeManager(self, user_themes, settings)
         self.themes.apply_first(theme_file.NO_COLOR if no_color else config.theme)
@@ -142,6 +126,7 @@ class TaskApp(Actor, ResilientApp):
         # A read-only screen beside a writable one would call the human twice.
         calls = (not link.read_only or config.notify_read_only) and link.as_of is None
         self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
+        self.live_changes = LiveChanges(self, self.context, self.frame, self.focus_tracking)
         self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)
 
     def _make_navigation(self, pane: str) -> Navigation:
@@ -242,9 +227,9 @@ class TaskApp(Actor, ResilientApp):
         """Start listening for changes."""
         self.focus_tracking.key_pressed(self.context.clock.now())
         self.link.on_writing = self.frame.say_writing
-        self.link.on_own_commit = self.on_changed
-        self.link.on_changes = self._collect
-        self.link.on_silent_commit = self._look_soon
+        self.link.on_own_commit = self.live_changes.pass_on
+        self.link.on_changes = self.live_changes.collect
+        self.link.on_silent_commit = self.live_changes.look_soon
         self.link.on_unread = self._reading_changed
         self.call_after_refresh(self._begin)
         for toasts in self.screen.query("ToastRack"):
@@ -265,7 +250,7 @@ class TaskApp(Actor, ResilientApp):
             self.set_interval(1.0, self.frame.redraw)
         if self.link.read_only and self.link.as_of is None:
             # Beside a screen that writes, a thread records which processes have ended.
-            self.set_interval(_LOOK, self._look_at_processes)
+            self.set_interval(LOOK, self.live_changes.look_at_processes)
         self._tell_renamed_keys()
 
     def _tell_renamed_keys(self) -> None:
@@ -296,90 +281,9 @@ class TaskApp(Actor, ResilientApp):
 
     # Changes
 
-    def _collect(self, changes: StateChanges) -> None:
-        if not self._pending:
-            self.post_message(Changed())
-        self._pending.append(changes)
-
     def on_changed(self) -> None:
-        """Pass changes to the shared state, then to what is on screen; hidden panes read when they are shown."""
-        pending, self._pending = self._pending, []
-        if not pending or not self.screen_stack:  # it is closing
-            return
-        changes = overview.joined(pending)
-        try:
-            self._apply(changes)
-        except READ_ERRORS as error:
-            # When the database can be read again, everything is reread.
-            self._pending.insert(0, replace(changes, all=True))
-            self.link.cannot_read(error)
-
-    def _apply(self, changes: StateChanges) -> None:
-        now, was_new = self.context.clock.now(), set(self.state.seen.new)
-        autos, was_still = self.state.autos, self.state.standing_still
-        self.state.apply(changes, now)
-        # An agent that is back, or has left, has not changed its task by that.
-        changes = replace(changes, waiting=changes.waiting | (was_still ^ self.state.standing_still))
-        self.focus_tracking.follow(changes)
-        self.navigation.follow(changes)
-        for pane in self.navigation.made_panes():
-            if pane is self.pane:
-                pane.changed(changes)
-            else:
-                pane.stale = True
-        seen: Collection[str] = ()
-        if self.link.read_only:
-            seen = self.state.seen.follow_looked()
-        elif len(self.screen_stack) == 1 and self.focus_tracking.is_watched(now):
-            seen = self.state.seen.see(changes, was_new, self.pane.tasks_on_screen())
-        if seen:
-            self.pane.marks_changed(seen)
-        for screen in self.screen_stack[1:]:
-            changed = getattr(screen, "changed", None)
-            # A screen that is being made reads the current state itself.
-            if changed is not None and screen.is_mounted:
-                changed(changes)
-        self.frame.redraw(has_own=changes.has_own)
-        if changes.touches("terminal"):
-            self.frame.say_terminals(overview.terminals(self.link.db, changes.since, changes.seq), self.context.keymap)
-        for uid, auto in self.state.autos.items():
-            if auto.message is not None and not auto.is_on and uid in autos and autos[uid].is_on:
-                name = task_queries.list_by_uid(self.link.db, uid).name
-                self.frame.say(f"{safe_line(name, 40)}: {work_queries.auto_text(auto)}")
-
-    def _look_at_processes(self) -> None:
-        from tui_tasks.runner.processes import EndedProcesses  # the first paint goes without
-
-        db = self.link.db
-        if not isinstance(db.has_ended, EndedProcesses):
-            db.has_ended = EndedProcesses(db.machine)
-            self._look_soon()
-        elif db.has_ended.look():
-            self._look_soon()
-
-    def _look_soon(self) -> None:
-        """Read soon what agents do: something without a journal entry has changed, such as who is connected."""
-        if not self._is_look_due:
-            self._is_look_due = True
-            self.set_timer(_PACE, self._look)
-
-    def _look(self) -> None:
-        self._is_look_due = False
-        was_still = self.state.standing_still
-        try:
-            recounted = self.state.read_counts()
-            if not self.state.read_agents(self.context.clock.now()) and not recounted:
-                return
-            if changed := (was_still ^ self.state.standing_still) | recounted:
-                seq = self.link.seq
-                self.pane.changed(StateChanges(seq, seq, (), waiting=changed))
-            for screen in self.screen_stack[1:]:
-                agents_changed = getattr(screen, "agents_changed", None)
-                if agents_changed is not None and screen.is_mounted:
-                    agents_changed()
-            self.frame.redraw()
-        except READ_ERRORS as error:
-            self.link.cannot_read(error)
+        """Pass changes on that others have written."""
+        self.live_changes.pass_on()
 
     def cannot_read(self, error: Exception) -> None:
         """Handle a failed read: what is shown stays, and the link retries each second until all can be reread."""

@@ -18,7 +18,7 @@ from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.vocab import HUMAN, UNDOABLE
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import MINUTE, ago, count
-from tui_tasks.tui.agents import agent_actions, agent_text
+from tui_tasks.tui.agents import agent_messages, agent_text
 from tui_tasks.tui.app import seen_actions
 from tui_tasks.tui.inputs.dialogs import confirm
 
@@ -67,7 +67,7 @@ class UndoActions:
         """
         if await seen_actions.bring_back(self._context):
             return
-        if (taken := await agent_actions.took_message_back(self._context, self._said_of_message)) is not None:
+        if (taken := await agent_messages.took_message_back(self._context, self._said_of_message)) is not None:
             self._said_of_message = taken
             return
         if await self._corrects_answer():
@@ -124,7 +124,7 @@ class UndoActions:
             return False
         if change_summaries.is_old(ask.answered_at or 0, self._context.clock.now()):
             return False
-        if await agent_actions.correct_answer(self._context, ask):
+        if await agent_messages.correct_answer(self._context, ask):
             self._corrected = ask.uid
         return True
 

@@ -23,7 +23,7 @@ from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.text.safe import cell_len, safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.agent_messages import send_message
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, no_title, send_answer, why_not_answered
 from tui_tasks.tui.asks.ask_views import AskView, Given
@@ -43,11 +43,9 @@ if TYPE_CHECKING:
 class AskAnswers(Controller):
     """Answers the question under the cursor, by a key or in an input, also for `OptionKeys`."""
 
-    def __init__(self, inbox: Inbox, agents: AgentActions) -> None:
-        """`agents` sends the typed text as a message if the question closes first."""
+    def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._context = inbox.context
-        self._agents = agents
         # The answers to several questions of a program that were given before the human went back among them.
         self._went_back_from: dict[str, tuple[Given, ...]] = {}
         # The version of the question that an option's number has last shown a further part of.
@@ -259,7 +257,7 @@ class AskAnswers(Controller):
         view = self._inbox.view_of(ask)
         if ask.state != "open":
             if event.text:
-                self._context.run(self._agents.message(ask.agent, event.text))
+                self._context.run(send_message(self._context, ask.agent, event.text))
         elif event.kind == "deny":
             no = view.denying or "deny"
             self._context.run(self._answer(view, f"{no}: {event.text}" if event.text else no))

@@ -97,7 +97,7 @@ class Inbox(Overlay):
         self.reading = Reading(context)
         self._rows_read = RowsRead(self.reading, self.sources, self.window, self._both)
         agents_here = AgentActions(context, self.agent_here, self._agent_has_stood)
-        self._answers = AskAnswers(self, agents_here)
+        self._answers = AskAnswers(self)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
         self.controllers = (
             self._answers,

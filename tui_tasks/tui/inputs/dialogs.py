@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
 from tui_tasks.text.safe import one_to_one
-from tui_tasks.tui.keys.action_table import show_key
+from tui_tasks.tui.keys.user_keys import show_key
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, plain

@@ -9,13 +9,11 @@ palette finds them by a word.
 
 from __future__ import annotations
 
-import string
 from functools import partial
 from typing import Final
 
 import msgspec
 from textual.binding import Binding
-from textual.keys import _character_to_key
 
 
 class Action(msgspec.Struct, frozen=True):
@@ -25,7 +23,6 @@ class Action(msgspec.Struct, frozen=True):
         keys: its keys in Textual's names; empty: only the palette has it.
         habit: a key that works as well, but is shown only where it is the only one.
         title: what it does, for people.
-        help: more words by which people look for it.
         short: the word in the foot.
         needs: what must be present, for example `task` (under the cursor or marked).
         verb: what its key means everywhere.
@@ -36,7 +33,6 @@ class Action(msgspec.Struct, frozen=True):
     scopes: frozenset[str]
     keys: str
     title: str
-    help: str = ""
     short: str = ""
     writes: bool = False
     needs: str = ""
@@ -77,34 +73,6 @@ _TAKES_WORDS: Final = frozenset(
 _MOVES: Final = frozenset(("down", "up", "first", "last", "page_down", "page_up"))
 
 
-_SHOWN: Final = {
-    **{_character_to_key(character): character for character in string.punctuation},
-    "enter": "Enter",
-    "escape": "Esc",
-    "tab": "Tab",
-    "space": "Space",
-    "down": "↓",
-    "up": "↑",
-    "left": "←",
-    "right": "→",
-    "backspace": "Backspace",
-    "delete": "Delete",
-    "insert": "Insert",
-    "home": "Home",
-    "end": "End",
-    "pagedown": "PgDn",
-    "pageup": "PgUp",
-}
-_MODIFIERS: Final = {"ctrl": "^", "shift": "Shift+", "alt": "Alt+"}
-
-
-def show_key(key: str) -> str:
-    """Return a key in the form shown to people: `ctrl+p` is `^p`, `number_sign` is `#`, `f5` is `F5`."""
-    *modifiers, base = key.split("+")
-    shown = _SHOWN.get(base) or (base.upper() if base[1:].isdigit() else base)
-    return "".join(_MODIFIERS.get(each, f"{each}+") for each in modifiers) + shown
-
-
 SCOPES: Final = {
     "tasks": "Tasks",
     "inbox": "Inbox: what needs you",
@@ -120,108 +88,6 @@ SCOPES: Final = {
 NO_KEY: Final = "no_key"
 """The key of a binding that only the settings give a key; no terminal sends it."""
 
-_SEARCH_WORDS: Final = {
-    "pane_list": "tasks",
-    "pane_board": "kanban columns cards",
-    "pane_log": "history journal export timeline",
-    "pane_schedule": "jobs cron timers calendar",
-    "help": "legend glyphs colours keys shortcuts manual",
-    "palette": "run themes theme dark",
-    "search_all": "find filter tasks everywhere",
-    "asks": "approve deny questions permissions failed checks held tasks work merge review agents gone stuck",
-    "agents": "fleet sessions who claude codex pause resume stop kill",
-    "digest": "report summary away",
-    "stats": "statistics charts burndown",
-    "undo": "take back restore revert",
-    "attention": "attention failed late",
-    "seen": "changed new read dot hide dismiss",
-    "next_list": "switch lists",
-    "quit": "exit leave close logout q! wq x",
-    "new_list": "make create add project plan",
-    "this_list": "lists name remove put away",
-    "projects": "repositories folder switch",
-    "only_project": "all projects alone",
-    "one_at_a_time": "limit wip at a time",
-    "review_list": "review lane proposed accept",
-    "auto_list": "auto automatic agents work off queue",
-    "down": "move cursor",
-    "up": "move cursor",
-    "first": "top beginning",
-    "last": "bottom end",
-    "page_down": "scroll",
-    "page_up": "scroll",
-    "back": "close leave cancel",
-    "open": "detail show",
-    "filter": "search find view views saved tag tags show hide done open group",
-    "new": "add create task paste lines tag tags",
-    "new_above": "add create task",
-    "edit": "title rename description due date priority tag tags agent assign domain estimate depends fields",
-    "edit_in_editor": "vim description",
-    "status": "complete finish close start give back mark reopen check",
-    "note": "comment log annotate tell talk chat",
-    "work_start": "worktree claude codex gemini opencode run restart again",
-    "work_peek": "terminal watch look",
-    "work_restore": "undo revert discard worktree",
-    "work_end": "stop kill drop throw away worktree",
-    "work_record": "transcript conversation history session",
-    "sort": "order priority arrange",
-    "mark": "select unmark",
-    "mark_all": "select all range visual",
-    "delete": "remove trash",
-    "copy": "yank",
-    "move_down": "order reorder lower later",
-    "move_up": "order reorder higher earlier",
-    "card_left": "status",
-    "card_right": "status",
-    "checks": "tests proof verify",
-    "move_to_list": "send",
-    "open_links": "git url pr",
-    "take_back": "undo restore undelete",
-    "log_filter": "search find",
-    "log_follow": "tail",
-    "log_copy": "yank",
-    "log_take_back": "undo revert agent",
-    "log_export": "save",
-    "log_compact": "prune",
-    "ask_approve": "yes approve accept",
-    "ask_no": "deny refuse reject",
-    "ask_deny": "no refuse reject",
-    "ask_reply": "answer",
-    "ask_later": "snooze defer",
-    "ask_always": "permission rule",
-    "ask_rule": "standing answer always allow deny permission",
-    "failed_run": "retry",
-    "work_review": "diff merge",
-    "agent_message": "tell say talk chat",
-    "agent_pause": "stop hold continue",
-    "agent_log": "attach review merge diff",
-    "agent_peek": "terminal watch look",
-    "peek_terminal": "attach",
-    "record_follow": "tail",
-    "record_search": "find",
-    "work_accept": "merge squash rebase approve yes",
-    "work_run": "retry tests",
-    "work_comment": "review remark note",
-    "work_send": "send back reject change",
-    "work_discard": "reject drop throw away",
-    "work_pull_request": "gh github push pr",
-    "work_terminal": "attach",
-    "agent_record": "transcript conversation history session",
-    "agent_stop": "kill interrupt stop",
-    "agent_give_back": "release unclaim",
-    "agent_take_back": "undo revert an agent",
-    "job_filter": "search",
-    "job_new": "add create schedule cron",
-    "job_run": "start",
-    "job_toggle": "enable disable",
-    "job_edit": "cron prompt change",
-    "job_stop": "kill stop",
-    "job_delete": "remove",
-    "run_follow": "tail",
-    "run_stop": "kill stop",
-}
-"""More words by which people look for an action, by its id."""
-
 
 def _a(
     scopes: str,
@@ -236,8 +102,7 @@ def _a(
     habit: str = "",
     writes: bool = False,
 ) -> Action:
-    words, where = _SEARCH_WORDS.get(id, ""), frozenset(scopes.split())
-    return Action(id, where, keys, title, words, short, writes, needs, verb or id, word, habit)
+    return Action(id, frozenset(scopes.split()), keys, title, short, writes, needs, verb or id, word, habit)
 
 
 # An action that writes.

@@ -4,6 +4,7 @@ a key that does nothing, which names what people who press that key usually want
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +15,7 @@ from textual.keys import _character_to_key
 from tui_tasks import regular_files
 from tui_tasks.settings.config import SettingsProblem, line_of
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
-from tui_tasks.tui.keys.action_table import ACTIONS, Action, show_key
+from tui_tasks.tui.keys.action_table import ACTIONS, Action
 
 # Scopes whose keys are active together, by focus. The keys of screens over the panes come before the App's.
 TOGETHER: Final = (
@@ -42,6 +43,34 @@ def _one(key: str) -> str:
     if len(key) > 1 and key.startswith("^"):
         return f"ctrl+{key[1:].lower()}"
     return _character_to_key(key) if len(key) == 1 else key.lower() if key.isupper() else key
+
+
+_SHOWN: Final = {
+    **{_character_to_key(character): character for character in string.punctuation},
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "space": "Space",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+    "backspace": "Backspace",
+    "delete": "Delete",
+    "insert": "Insert",
+    "home": "Home",
+    "end": "End",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+}
+_MODIFIERS: Final = {"ctrl": "^", "shift": "Shift+", "alt": "Alt+"}
+
+
+def show_key(key: str) -> str:
+    """Return a key in the form shown to people: `ctrl+p` is `^p`, `number_sign` is `#`, `f5` is `F5`."""
+    *modifiers, base = key.split("+")
+    shown = _SHOWN.get(base) or (base.upper() if base[1:].isdigit() else base)
+    return "".join(_MODIFIERS.get(each, f"{each}+") for each in modifiers) + shown
 
 
 def remapped(keys: Mapping[str, str]) -> dict[str, str]:

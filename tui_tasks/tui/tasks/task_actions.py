@@ -360,7 +360,7 @@ class TaskActions(Controller):
 
     async def do_note(self) -> None:
         """Write a message to the agent of the tasks, or a note into their log."""
-        from tui_tasks.tui.agents.agent_actions import write
+        from tui_tasks.tui.agents.agent_messages import write
 
         tasks = self._tasks()
         if tasks:
@@ -372,7 +372,7 @@ class TaskActions(Controller):
     @property
     def writes_to_agent(self) -> bool:
         """Whether `note` writes a message to an agent first."""
-        from tui_tasks.tui.agents.agent_actions import is_there
+        from tui_tasks.tui.agents.agent_messages import is_there
 
         tasks = self._tasks()
         agent = _agent_of(tasks)
