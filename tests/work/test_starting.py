@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -19,7 +20,8 @@ import tui_tasks
 from tests.conftest import Clock
 from tests.started import Started
 from tests.work.conftest import git
-from tui_tasks.core.errors import Forbidden, Refusal
+from tui_tasks.core.errors import Conflict, Forbidden, Refusal
+from tui_tasks.core.operations.asks import DeliverMessages, SendMessage
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
@@ -334,6 +336,34 @@ def test_a_comment_waits_where_the_program_of_ready_work_can_no_longer_be_execut
     assert (sent.work.state, sent.work.message) == ("ready", f"not started again: {robot}: No such file or directory")
     assert [one.text for one in ask_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
     assert session_queries.find(store.db, work.agent).state == session_queries.GONE
+
+
+@pytest.mark.parametrize("end", ["refused", "hangup"])
+def test_a_launcher_that_ends_before_its_program_is_recorded_gives_the_comments_back(
+    store, clock, configure, starter, task, tmp_path, monkeypatch, end
+):
+    def run(*_):
+        if end == "refused":
+            raise Conflict("it is over")
+        signal.raise_signal(signal.SIGHUP)
+
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    store.commit(SendMessage(work.agent, "Mind the tests."), actor="human", now=clock())
+    (sent,) = store.commit(DeliverMessages(work.agent), actor=work.agent, now=clock())[0]
+    launch = launcher.LaunchFile(store.path, work.uid, ("true",), str(tmp_path), {}, "", (sent.delivered_seq,))
+    launch.write(tmp_path / "launch")
+    monkeypatch.setattr(launcher, "_run", run)
+    monkeypatch.setattr(launcher, "_WaitingProgram", lambda _: SimpleNamespace(pid=os.getpid()))
+    monkeypatch.setattr(launcher.processes, "adopt_orphans", lambda: None)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with contextlib.suppress(SystemExit):
+            launcher.main(tmp_path / "launch")
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert [one.text for one in ask_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
 
 
 def test_a_setup_command_that_fails_starts_nothing_and_leaves_nothing(store, repo, configure, starter, task):

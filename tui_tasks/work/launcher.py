@@ -83,7 +83,15 @@ def main(path: Path) -> int:
     program = _WaitingProgram(launch)
     # It runs only once it is recorded: its first hook would else be of an agent that nobody started.
     identity = processes.identity(program.pid)
-    if not _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt)):
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    is_recorded = False
+    try:
+        is_recorded = _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
+    finally:
+        if not is_recorded and launch.delivered is not None:
+            _commit(launch, lambda store, work, now: _take_back(store, work, now, launch.delivered or ()))
+    if not is_recorded:
         # Its work was discarded meanwhile, or the start is taken back later, with all that it would have made.
         return 127
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -229,6 +237,12 @@ def _fail(store: Any, work: Any, now: int, message: str, delivered: tuple[int, .
     end = EndSession(work.agent, "it was not started")
     then = (FailWork(work.uid, message),) if delivered is None else not_again(work, message, delivered)
     store.commit(end, *then, actor=SYSTEM, now=now)
+
+
+def _take_back(store: Any, work: Any, now: int, delivered: tuple[int, ...]) -> None:
+    from tui_tasks.core.vocab import SYSTEM
+
+    store.commit(*not_again(work, "its start was interrupted", delivered), actor=SYSTEM, now=now)
 
 
 def not_again(work: Any, message: str, delivered: tuple[int, ...]) -> tuple[Any, ...]:
