@@ -19,7 +19,7 @@ from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import AddWords
 from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.state import database_link
-from tui_tasks.tui.tasks.quick_add import AddActions
+from tui_tasks.tui.tasks.add_actions import AddActions
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,7 @@
-"""Adding tasks: by quick add, one line with a preview of how it is understood; by the form, or with a description
-written in $EDITOR.
-"""
+"""Quick add: one line for a task, with a preview of how it is understood."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -13,20 +10,14 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
-from tui_tasks.dialects.requests import own_list
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse, title_hint
 from tui_tasks.text.safe import cell_len, is_blank, safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
@@ -35,7 +26,6 @@ if TYPE_CHECKING:
 
     from tui_tasks.tui.inputs.dialogs import AddWords
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.tasks.task_pane import TaskPane
 
 
 HINTS = (
@@ -364,115 +354,3 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
         self._preview_line.redraw()
-
-
-class AddActions(Controller):
-    """Opens the quick add of a pane, and adds the tasks typed there."""
-
-    def __init__(self, pane: TaskPane) -> None:
-        self._pane = pane
-        self._context = pane.context
-        # Held until an addition is written, so that the next one goes below it.
-        self._lock = asyncio.Lock()
-
-    def do_new(self) -> None:
-        """Add below the cursor."""
-        self._open(above=False)
-
-    def do_new_above(self) -> None:
-        """Add above the cursor."""
-        self._open(above=True)
-
-    def _open(self, *, above: bool) -> None:
-        self._pane.uncover()
-        self._pane.quick_add.open(self._pane.row_list.cursor, above=above)
-
-    def add_typed(self, event: QuickAdd.Add) -> None:
-        """Add what was typed, at once or after the editor or the form."""
-        self._context.run(self._add_typed(event))
-
-    async def _add_typed(self, event: QuickAdd.Add) -> None:
-        if event.more:
-            await self._add_with_form(event)
-        elif event.describe:
-            await self._add([self._described(event.tasks[0])], event.place)
-        else:
-            try:
-                await self._add(event.tasks, event.place)
-            except Refusal:
-                self._pane.quick_add.give_back(event)
-                raise
-
-    async def _add(self, tasks: Sequence[NewTask], place: AddPlace) -> None:
-        """Add tasks as one change, in order; the cursor goes to the last, and the next task comes below it."""
-        async with self._lock:
-            added = await self._context.link.commit(*self._operations(tasks, place))
-            place.beside, place.above = added[-1].uid, False
-        self._pane.show_added(added[-1].uid)
-        if len(added) == 1 and (twin := task_text.twin(self._context, added[0].uid)):
-            self._context.say(f"Added. {twin}".rstrip())
-
-    def _operations(self, tasks: Sequence[NewTask], place: AddPlace) -> list[Operation]:
-        db, state = self._context.db, self._context.state
-        home, project = state.current_list, state.projects.chosen or None
-        beside = list_pages.line(db, place.beside) if place.beside is not None else None
-        after, before = None, None
-        if beside is not None and not beside.deleted and beside.list_id in state.lists:
-            # All go before the same task, which keeps their order.
-            below = list_pages.after(db, beside.list_id, beside.rank, 1) if len(tasks) > 1 and not place.above else None
-            before = beside.uid if place.above else below[0].uid if below else None
-            after = None if before is not None or below is not None else beside.uid
-            home = state.lists[beside.list_id]
-        # A project has no list before its first task.
-        new_list = EnsureList(own_list("tasklist", project), "tasklist", project) if home is None else None
-        return [
-            AddTask(
-                task.draft.name,
-                "" if before or after or home is None else home.uid,
-                description=task.description,
-                priority=task.draft.priority or 3,
-                tags=task.draft.tags,
-                agent=task.draft.agent,
-                depends_on=task.depends_on,
-                fields=task.draft.fields,
-                before=before,
-                after=after,
-                new_list=new_list,
-            )
-            for task in tasks
-        ]
-
-    def _described(self, task: NewTask) -> NewTask:
-        """Return the task with title and description as the human changed them in the editor."""
-        from tui_tasks.tui.inputs import editor
-
-        text = editor.edit(self._context, editor.as_document(task.draft.name, task.description))
-        if text is None:
-            return task
-        name, description = editor.from_document(text, task.description)
-        draft = msgspec.structs.replace(task.draft, name=name or task.draft.name)
-        return msgspec.structs.replace(task, draft=draft, description=description)
-
-    async def _add_with_form(self, event: QuickAdd.Add) -> None:
-        """Add a task after the form; Esc goes back to the line."""
-        from tui_tasks.dialects.requests.quick_add_syntax import fields
-        from tui_tasks.tui.inputs.task_form import EditScreen, Form, TaskForm
-
-        form = TaskForm(self._context)
-        task, draft = event.tasks[0], event.tasks[0].draft
-        line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
-        begun = Form(draft.name, line, task.description, form.written(draft.fields))
-        first, problem = "fields" if draft.name else "name", ""
-        while True:
-            screen = EditScreen(self._context, "New task", begun, form.wrong, focus=first)
-            typed = await self._context.ask(screen.with_problem(problem))
-            if typed is None:
-                self._pane.quick_add.give_back(event)
-                return
-            values = form.values(typed)
-            whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
-            try:
-                await self._add([whole], event.place)
-                return
-            except Refusal as refused:
-                begun, problem = typed, refused.message

@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from typing_extensions import override
 
-from tui_tasks.core.commit import journal
-from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import Operation, Undo
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN, LIVE_WORK, RESERVED_AGENTS, blocks_dependents
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
-from tui_tasks.text.times import MINUTE, count
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_cache import Source
 from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.tasks import task_text
+from tui_tasks.tui.tasks.delete_text import deleted_before, goes_on, why_ask
 
 if TYPE_CHECKING:
-    from tui_tasks.core.agent_snapshots import Work
     from tui_tasks.core.read.overview import StateChanges
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
@@ -46,8 +43,6 @@ _SET_STATUS: Final = ("status", "card_left", "card_right")
 _NAMED: Final = 3
 # The cells of a question around the title of a task.
 _AROUND_TITLE: Final = 30
-# Microseconds within which a title that an agent has written may not have been read.
-_JUST_NOW: Final = 500_000
 
 
 class TaskActions(Controller):
@@ -232,7 +227,8 @@ class TaskActions(Controller):
             return
         named = self._named(tasks)
         is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
-        why = self._why_ask(tasks[0]) if len(tasks) == 1 else [*filter(None, [self._waiting_for(tasks)])]
+        has_moved = len(tasks) == 1 and self.landing.is_surprise(tasks[0].uid)
+        why = [*[MOVED_BY_ITSELF] * has_moved, *filter(None, [why_ask(context.db, tasks, context.clock.now())])]
         self.landing.forget()
         question = " ".join((f"Delete {self._listed(tasks)}?", *(f"{words}." for words in why)))
         if (is_elsewhere or why) and not await confirm(
@@ -242,52 +238,11 @@ class TaskActions(Controller):
         if self._have_changed(tasks, "Not deleted"):
             return
         context.state.cursor_deleted = self._pane.target()
-        then = self._deleted_before()
+        then = deleted_before(context.db, context.clock.now())
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
-        on = _goes_on(context.db, tasks)
+        on = goes_on(context.db, tasks)
         context.say(f"Deleted {named}.{on} {context.keymap.key_of('undo')} brings {them} back{then}.")
-
-    def _deleted_before(self) -> str:
-        """Return what the human's newest change deleted, if it did so within the last minute: undo comes to it next."""
-        from tui_tasks.core.read.pages import change_summaries
-        from tui_tasks.core.rules import undo
-
-        db = self._context.db
-        change = undo.next_to_undo(db, HUMAN, Undo())
-        if change is None or self._context.clock.now() - journal.entry(db, change).at > MINUTE:
-            return ""
-        made = change_summaries.summary(db, [change])
-        if made.deleted != made.entries or not made.names:
-            return ""
-        return f", then {f'“{safe_line(made.names[0], 40)}”' if made.tasks == 1 else count(made.tasks, 'task')}"
-
-    def _why_ask(self, task: Task) -> list[str]:
-        """Return why the human is asked before a task is deleted; empty: it is deleted at once."""
-        db, who = self._context.db, _agent_at_work(self._context.db, task)
-        ready = [work for work in work_queries.of_task(db, task.uid) if work.state in ("ready", "conflict")]
-        parts = []
-        if task.updated_by != HUMAN and self._context.clock.now() - task.updated_at < _JUST_NOW:
-            parts.append(f"{agent_text.who(task.updated_by, 30)} has changed it just now")
-        if who:
-            parts.append(f"{agent_text.who(who, 40)} works on it")
-        if ready:
-            parts.append(f"{_works_of(ready)} for your review")
-        logged = task_records.log_count(db, task.uid) if parts else 0
-        parts += [self._waiting_for([task]), count(logged, "log entry", "log entries") if logged else ""]
-        why = ", ".join(filter(None, parts))
-        return [*[MOVED_BY_ITSELF] * self.landing.is_surprise(task.uid), *[why] * bool(why)]
-
-    def _waiting_for(self, tasks: Sequence[Task]) -> str:
-        """Return which other tasks wait for some, in words; empty: none does."""
-        db, chosen = self._context.db, {task.uid for task in tasks}
-        held_up = overview.waiting_on(db, [one.uid for one in tasks if blocks_dependents(one.status, deleted=False)])
-        found = task_queries.live_tasks(db, sorted(held_up - chosen))
-        numbers = sorted(task.number for task in found if task.status == "pending")
-        if not numbers:
-            return ""
-        named = ", ".join(f"#{number}" for number in numbers[:_NAMED]) + ", …" * (len(numbers) > _NAMED)
-        return f"{named} {'waits' if len(numbers) == 1 else 'wait'} for {'it' if len(tasks) == 1 else 'them'}"
 
     def _have_changed(self, tasks: Sequence[Task], what: str) -> bool:
         """Return whether others have changed tasks since the human was asked about them, and say which ones."""
@@ -416,30 +371,6 @@ def _agent_of(tasks: Sequence[Task]) -> str | None:
     """Return the one agent that tasks are of; None: there is none, or more than one."""
     agents = {task.who for task in tasks} - {"human", "system"}
     return agents.pop() if len(agents) == 1 else None
-
-
-def _agent_at_work(db: Database, task: Task) -> str:
-    """Return the agent that works on a task; empty: none does, or its work waits for review."""
-    works = [work for work in work_queries.of_task(db, task.uid) if work.state in LIVE_WORK]
-    if works:
-        return next((work.agent for work in works if work.state not in ("ready", "conflict")), "")
-    return "" if task.status != "in_progress" or task.who in RESERVED_AGENTS else task.who
-
-
-def _goes_on(db: Database, tasks: Sequence[Task]) -> str:
-    """Return ` bob goes on: …` of the first deleted task that an agent was started on; empty: of none."""
-    for task in tasks:
-        for work in work_queries.of_task(db, task.uid):
-            if work.state in LIVE_WORK:
-                who = agent_text.who(work.agent, 30)
-                what = f"The work of {who} stays" if work.state in ("ready", "conflict") else f"{who} goes on"
-                return f" {what}: `tui-tasks work discard {task.number}` ends it."
-    return ""
-
-
-def _works_of(works: Sequence[Work]) -> str:
-    """Return `the work of bob waits`, or `2 works wait`."""
-    return f"the work of {agent_text.who(works[0].agent, 40)} waits" if len(works) == 1 else f"{len(works)} works wait"
 
 
 def _are_at_work(tasks: Sequence[Task]) -> bool:

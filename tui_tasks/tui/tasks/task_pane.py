@@ -16,10 +16,11 @@ from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import PRESS_AGAIN
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.tasks.add_actions import AddActions
 from tui_tasks.tui.tasks.filter_actions import FilterActions, SortActions
 from tui_tasks.tui.tasks.links import LinkActions
 from tui_tasks.tui.tasks.mark_actions import MarkActions
-from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
+from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.widgets.screen_bases import Pane
