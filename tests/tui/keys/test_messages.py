@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 from textual.app import App
+from textual.widgets import Input
 
-from tests.tui.driving import by_agent, lines, opened, press, said, settle, write
+from tests.tui.driving import by_agent, lines, opened, press, said, settle, task, write
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.tui.app.frame import Frame
+from tui_tasks.tui.inputs.editor import LongText
+from tui_tasks.tui.inputs.form_screen import FormScreen
 from tui_tasks.tui.widgets.foot_line import FootLine
 
 
@@ -86,17 +89,42 @@ async def test_the_undo_of_a_change_from_before_the_screen_opened_says_so_with_i
 
 
 @pytest.mark.parametrize("keys", [("e",), ("4", "e")])
-async def test_esc_discards_what_is_typed_in_a_form_only_right_after_it_has_asked(jobs, make_app, keys):
+async def test_esc_keeps_what_is_typed_in_a_form_as_quick_add_does_and_ctrl_u_clears_it(jobs, make_app, keys):
     app = make_app(jobs.plan.path)
     async with opened(app, (80, 24)) as pilot:
-        await settle(pilot, *keys, "x", "escape")
-        form = app.screen
-        assert said(app) == "Esc again discards what you typed; ^s saves it."
-        await settle(pilot, "y", "escape")
-        assert app.screen is form
-        assert said(app) == "Esc again discards what you typed; ^s saves it."
-        await settle(pilot, "escape")
-        assert app.screen is not form
+        await settle(pilot, *keys, "x", "y", "escape")
+        assert not isinstance(app.screen, FormScreen)
+        assert said(app) == "Kept what you typed: the same key brings it back."
+        await settle(pilot, keys[-1])
+        name = app.screen.query_one("#name", Input)
+        assert name.value.endswith("xy") and said(app) == "This is your draft from before: ^u clears it."
+        await settle(pilot, "ctrl+u", "escape")
+        assert not isinstance(app.screen, FormScreen)
+        await settle(pilot, keys[-1])
+        assert not app.screen.query_one("#name", Input).value.endswith("xy")
+
+
+async def test_a_draft_of_a_form_leaves_what_others_have_changed_since(app, plan, agent):
+    async with opened(app, (80, 24)) as pilot:
+        app.navigation.go_to(plan[5])
+        await settle(pilot, "e", "x", "escape")
+        agent(EditTask(plan[5], {"description": "By hand."}))
+        await settle(pilot, "e")
+        assert app.screen.query_one("#name", Input).value == "Ship auth flowx"
+        assert app.screen.query_one("#description", LongText).value == "By hand."
+        await settle(pilot, "ctrl+s")
+        found = task(app, plan[5])
+        assert (found.name, found.description) == ("Ship auth flowx", "By hand.")
+        await settle(pilot, "e")
+        assert "draft" not in said(app), "it is saved"
+
+
+async def test_a_message_of_two_lines_moves_no_row_of_a_small_screen(app):
+    async with opened(app, (40, 12)) as pilot:
+        before = lines(app)
+        app.context.say("A message that is too long for one line of a small screen.")
+        await settle(pilot)
+        assert lines(app)[:-2] == before[:-2] and lines(app)[-2].startswith(" A message")
 
 
 async def test_a_run_without_output_leaves_what_was_copied_before(jobs, make_app):

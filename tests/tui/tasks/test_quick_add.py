@@ -347,11 +347,15 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         assert row.depends_on == (plan[5],)
 
 
-async def test_esc_in_the_form_goes_back_to_the_line_with_its_text(app, plan):
+async def test_esc_in_the_form_goes_back_to_the_line_with_its_text_and_the_form_keeps_what_it_had(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "n", *"Long #x", "ctrl+o", "escape")
         assert app.pane.quick_add.is_open and app.query_one(AddWords).value == "Long #x"
-        await settle(pilot, "ctrl+o", "tab", *"About it", "escape", "escape", "enter")
+        await settle(pilot, "ctrl+o", "tab", *"About it", "escape")
+        assert app.pane.quick_add.is_open and app.query_one(AddWords).value == "Long #x"
+        await settle(pilot, "ctrl+o")
+        assert app.screen.form.description == "About it"
+        await settle(pilot, "ctrl+u", "escape", "enter")
         row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.tags, row.description) == ("Long", ("x",), "")
 

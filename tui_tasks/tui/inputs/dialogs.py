@@ -260,6 +260,8 @@ class Menu(Dialog[str | None]):
 
 DRAFT: Final = "This is your draft from before: ^u clears it."
 """What the foot says where a kept text is shown again, with the cursor at its end."""
+KEPT: Final = "Kept what you typed: the same key brings it back."
+"""What the foot says when Esc has kept a text."""
 
 
 def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None:
@@ -269,7 +271,7 @@ def keep_draft(context: Context, draft: str, text: str, given: str = "") -> None
         return
     context.drafts[draft] = text
     if text != before:
-        context.say("Kept what you typed: the same key brings it back.")
+        context.say(KEPT)
 
 
 @contextmanager

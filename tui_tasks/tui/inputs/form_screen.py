@@ -1,11 +1,12 @@
-"""The bases of forms: their keys, what Esc does with unsaved text, the choice after a conflict; forms of lines at the
-foot; and a field with a few values: arrows, Space and clicks change the value, Tab goes to the next field.
+"""The bases of forms: their keys, the draft that Esc keeps, the choice after a conflict; forms of lines at the foot;
+and a field with a few values: arrows, Space and clicks change the value, Tab goes to the next field.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,7 +19,7 @@ from textual.widgets import Static
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.dialogs import DRAFT, keep_draft
+from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, keep_draft
 from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
@@ -80,7 +81,11 @@ R = TypeVar("R")
 
 
 class FormScreen(Dialog[R | None], Generic[R]):
-    """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`."""
+    """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`, and call
+    `bring_back` once their fields are there.
+
+    Esc keeps what was typed, and the next form with the same `draft` has it again.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", show=False, priority=True),
@@ -88,25 +93,59 @@ class FormScreen(Dialog[R | None], Generic[R]):
         Binding("escape", "leave", "Back", show=False, priority=True),
     ]
 
-    has_asked = False
+    def __init__(self, context: Context, *, draft: str, fields: Sequence[str]) -> None:
+        """`draft` names the form, and by id what it is about; `fields` are the ids of its fields."""
+        super().__init__(context)
+        self.draft = draft
+        self._fields = fields
+        self._given: dict[str, str] = {}
+        # The texts of a draft, until ^u clears it.
+        self._brought_back: dict[str, str] | None = None
 
-    @property
-    def has_changes(self) -> bool:
-        """Whether there is unsaved text."""
-        raise NotImplementedError
+    def _texts(self) -> dict[str, str]:
+        return {field: self._field_of(field).value for field in self._fields}
+
+    def _put(self, texts: Mapping[str, str]) -> None:
+        for name, text in texts.items():
+            if (field := self._field_of(name)).value != text:
+                field.value = text
+
+    def _field_of(self, name: str) -> Any:
+        return self.query_one(f"#{name}")
+
+    def bring_back(self) -> None:
+        """Show the fields of a draft that differ from what was given then; all others are as they are now."""
+        self._given = self._texts()
+        given, typed = json.loads(self.context.drafts.get(self.draft, "[{}, {}]"))
+        changed = {name: text for name, text in typed.items() if name in self._given and text != given.get(name)}
+        if changed.items() - self._given.items():
+            self._put(changed)
+            self._brought_back = self._texts()
+            if not self.problem:
+                self.call_after_refresh(self.context.say, DRAFT)
 
     def take_key(self, event: events.Key) -> bool:
-        """Forget a first Esc when another key comes, for which nothing else is done here."""
-        self.has_asked = self.has_asked and event.key == "escape"
-        return False
+        """Clear an unchanged draft by ^u."""
+        if event.key != "ctrl+u" or self._brought_back is None or self._texts() != self._brought_back:
+            return False
+        self._put(self._given)
+        self._brought_back = None
+        return True
+
+    def keep(self) -> bool:
+        """Keep what was typed as a draft; return False where nothing was."""
+        self.context.drafts.pop(self.draft, None)
+        if (typed := self._texts()) == self._given:
+            return False
+        self.context.drafts[self.draft] = json.dumps([self._given, typed])
+        return True
 
     def action_leave(self) -> None:
-        """Leave the form; with unsaved text, only at the second call without a key between."""
-        if self.has_changes and not self.has_asked:
-            self.has_asked = True
-            self.context.say("Esc again discards what you typed; ^s saves it.")
-        else:
-            self.dismiss(None)
+        """Leave the form, and keep what was typed."""
+        has_kept = self.keep()
+        self.dismiss(None)
+        if has_kept:
+            self.context.say(KEPT)
 
 
 class Option(NamedTuple):
@@ -145,6 +184,11 @@ class ChoiceLine(ResilientMessages, Static, can_focus=True):
     def value(self) -> str:
         """The value."""
         return self._options[self._at].value
+
+    @value.setter
+    def value(self, value: str) -> None:
+        self._at = next((at for at, option in enumerate(self._options) if option.value == value), self._at)
+        self._show()
 
     @property
     def has_choice(self) -> bool:

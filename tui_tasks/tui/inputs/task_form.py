@@ -12,7 +12,6 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
-from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound, Refusal
@@ -84,8 +83,11 @@ class EditScreen(FormScreen[Form]):
         *,
         task: Task | None = None,
         focus: str = "name",
+        draft: str = "",
     ) -> None:
-        super().__init__(context)
+        """`draft` names a form without a task, see `FormScreen`."""
+        lines = (f"field-{name}" for name in task_fields.FIELDS)
+        super().__init__(context, draft=draft or _draft_of(task), fields=("name", "fields", "description", *lines))
         self._head = title
         self._form = form
         # The content as the widgets return it before any edit, as they may convert line endings.
@@ -118,6 +120,7 @@ class EditScreen(FormScreen[Form]):
     def on_mount(self) -> None:
         """Show the keys."""
         self._shown = self._read()
+        self.bring_back()
         self.set_focus(self.query_one(f"#{self._first}"))
         self.query_one(FootLine).hint(
             ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
@@ -167,6 +170,7 @@ class EditScreen(FormScreen[Form]):
         if wrong:
             self.context.say(wrong)
         else:
+            self.keep()
             self.dismiss(self.form)
 
     def action_outside(self) -> None:
@@ -174,11 +178,6 @@ class EditScreen(FormScreen[Form]):
         text = editor.edit(self.context, self.query_one(LongText).value)
         if text is not None:
             self.query_one(LongText).value = text
-
-    @property
-    @override
-    def has_changes(self) -> bool:
-        return self.form != self._form
 
 
 class TaskForm:
@@ -246,28 +245,31 @@ class TaskForm:
 
     async def edit(self, task: Task) -> None:
         """Let the human edit a task; save what they changed and nothing else."""
-        asked = form = self.of(task)
-        problem = ""
+        asked, problem = self.of(task), ""
         while True:
-            screen = EditScreen(self._context, f"Edit #{task.number}", form, self.wrong, task=task)
+            screen = EditScreen(self._context, f"Edit #{task.number}", asked, self.wrong, task=task)
             typed = await self._context.ask(screen.with_problem(problem))
             if typed is None:
                 return
             changes = self._changes(task, asked, typed)
             try:
                 if await save(self._context, task, changes):
+                    self._context.drafts.pop(screen.draft, None)
                     if words := safe_line(fields_in_title(changes.get("name", ""), self._now()), 60):
                         self._context.say(f"Saved. In the title: {words}. Tags and dates go into Fields.")
                     return
             except Refusal as refused:
                 problem = refused.message
-            form = typed
 
     async def ask(self, task: Task, title: str) -> dict[str, Any] | None:
         """Let the human edit a task, and return what they changed of it; None where they left. Nothing is saved."""
         asked = self.of(task)
-        typed = await self._context.ask(EditScreen(self._context, title, asked, self.wrong, task=task))
-        return None if typed is None else self._changes(task, asked, typed)
+        screen = EditScreen(self._context, title, asked, self.wrong, task=task)
+        typed = await self._context.ask(screen)
+        if typed is None:
+            return None
+        self._context.drafts.pop(screen.draft, None)
+        return self._changes(task, asked, typed)
 
     def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
         """Return the fields that the human changed. Values that the form could not hold are kept."""
@@ -368,6 +370,10 @@ async def edit_outside(context: Context, task: Task) -> None:
         if not name or await save(context, task, changes):
             return
         text = editor.edit(context, text) or text
+
+
+def _draft_of(task: Task | None) -> str:
+    return f"edit {task.uid}" if task is not None else "new task"
 
 
 def _text_of(context: Context, name: str, value: Any) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
-from typing_extensions import override
 
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.job_snapshots import Job
@@ -129,7 +128,8 @@ class JobForm(FormScreen[str]):
     """
 
     def __init__(self, context: Context, job: Job | None = None) -> None:
-        super().__init__(context)
+        about = job.uid if job is not None else "new"
+        super().__init__(context, draft=f"job {about}", fields=tuple(_LABELS))
         self._preview_text = Preview(context)
         self._job = job
         self._was = form_of(job) if job is not None else Typed()
@@ -173,6 +173,7 @@ class JobForm(FormScreen[str]):
             zone = getattr(self.context.clock.zone, "key", None) or system_zone()
             self.query_one("#timezone", FormLine).value = zone
             self._was = Typed(timezone=zone)
+        self.bring_back()
         self.set_focus(self.query_one("#name"))
         foot = ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
         self.query_one(FootLine).hint(*foot)
@@ -264,6 +265,7 @@ class JobForm(FormScreen[str]):
             self.context.say(refusal.message)
         else:
             if uid is not None:
+                self.context.drafts.pop(self.draft, None)
                 self.dismiss(uid)
                 if (why := _why_not_run(typed)) is not None:
                     self.context.say(f"Saved, but it cannot run yet: {why}")
@@ -344,11 +346,6 @@ class JobForm(FormScreen[str]):
         text = editor.edit(self.context, area.value)
         if text is not None:
             area.value = text
-
-    @property
-    @override
-    def has_changes(self) -> bool:
-        return self.typed != self._was
 
 
 def _why_not_run(typed: Typed) -> str | None:
