@@ -6,7 +6,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.tui.driving import below, lines, named, opened, order, press, said, settle, shown, task, until, write
+from tests.tui.driving import (
+    below,
+    by_agent,
+    lines,
+    named,
+    opened,
+    order,
+    press,
+    said,
+    settle,
+    shown,
+    task,
+    until,
+    write,
+)
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, EnsureList, LogTask
@@ -727,3 +741,13 @@ async def test_a_word_finds_a_tag_and_a_filter_without_matches_leaves_the_cursor
         await until(pilot, lambda: "Nothing matches" in shown(app))
         await press(app, pilot, "escape")
         assert app.pane.target() == plan[5]
+
+
+async def test_tab_offers_no_list_without_tasks(app, plan):
+    (full,) = by_agent(plan, "claude-1", CreatePlan("Further"))
+    by_agent(plan, "claude-1", AddTask("one", full.uid), CreatePlan("Furthest"))
+    async with opened(app) as pilot:
+        await settle(pilot, "slash")
+        await write(pilot, "list:Fur")
+        await settle(pilot, "tab")
+        assert "list:Further" in shown(app) and "Furthest" not in shown(app)

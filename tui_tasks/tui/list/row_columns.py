@@ -109,18 +109,19 @@ class _Row:
 
     def _room_before_note(self) -> int:
         """Return how many cells the title has so that the note begins in its place; 0 in a narrow row, where it begins
-        after the title. In a wide row, a longer title takes what the note can spare before the next column; a reason
-        spares less.
+        after the title. A longer title takes what the note can spare before the next column; a reason spares less.
         """
         facts = self._facts
         if not facts.note or self._room < _NARROW:
             return 0
         places = _places(self._room)
         before = places["note"] - _GAP
-        if self._room < _TABLE:
-            return before
-        columns = (("mark", facts.marks or self._tags or facts.is_reason), ("due", facts.due), ("agent", facts.agent))
+        columns = (("due", facts.due), ("agent", facts.agent))
         end = next((places[name] for name, has in columns if has), places["age"])
+        if self._room < _TABLE:
+            end -= sum(cell_len(mark) + _GAP for mark, _ in facts.marks) + (1 + _GAP if facts.late else 0)
+        elif facts.marks or self._tags or facts.is_reason:
+            end = places["mark"]
         least = min(self._whole["note"], _REASON if facts.is_reason else LEAST_NOTE)
         return max(before, min(self._whole["title"], end - 2 * _GAP - least))
 
@@ -131,7 +132,8 @@ class _Row:
         note = whole.get("note", 0)
         note = note if note <= _SHORT_NOTE else LEAST_NOTE
         beside = _GAP + note if note else 0
-        most = min(TITLE - late, self._before_note or TITLE) if note else max(_ALONE, room * 3 // 4)
+        in_place = min(self._before_note, _places(room)["note"] - _GAP) if room < _TABLE else self._before_note
+        most = min(TITLE - late, in_place or TITLE) if note else max(_ALONE, room * 3 // 4)
         title = max(1, min(whole["title"], most, room - beside - late))
         left = room - title - beside - late
         if facts.is_reason:

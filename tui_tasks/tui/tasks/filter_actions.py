@@ -130,7 +130,7 @@ class SortActions(Controller):
         return home is None or home.total <= MAX_SORTED
 
 
-# The most lists offered for `list:`, newest first.
+# The most lists with tasks that are offered for `list:`, the newest.
 _MAX_LISTS: Final = 200
 # Of several lists of one name, how many are named.
 _MAX_NAMED: Final = 3
@@ -169,7 +169,7 @@ class FilterActions(Controller):
         state, rows = self._context.state, list(self._pane.nearby())
         tags = dict.fromkeys(tag for row in rows for tag in row.tags)
         domains = dict.fromkeys(row.domain for row in rows if row.domain)
-        lists = [home.name for home in list(state.lists.values())[-_MAX_LISTS:]]
+        lists = [home.name for home in state.lists.values() if home.total][-_MAX_LISTS:]
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "tag": list(tags), "domain": list(domains)}
 
     def filter_of(self, parsed: Parsed) -> Filter:
