@@ -64,8 +64,9 @@ async def test_tab_goes_to_the_detail_and_back_and_keys_scroll_it(app, plan):
 async def test_on_a_small_screen_enter_opens_the_task_and_escape_goes_back(app, plan):
     async with opened(app, (40, 12)) as pilot:
         await press(app, pilot, "G", "k", "k", "k", "k", "enter")
-        assert lines(app)[0].startswith(" #5 Ship auth flow")
-        assert lines(app)[0].endswith("◐ in progress")
+        assert lines(app)[0].startswith("─ #5 Ship auth flow ─")
+        assert lines(app)[0].endswith("─ ◐ in progress ─")
+        assert lines(app)[1].startswith(" claude-1 · 14m in · !high #auth"), "what the rule has no room for"
         await press(app, pilot, "escape")
         assert ">  ◐ #5  Ship auth flow" in shown(app)
 

@@ -14,6 +14,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, MergeWork, WorkReady
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.painting.line_painter import FrameLine
 
 COUNTS = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
 
@@ -75,10 +76,28 @@ async def test_a_priority_looks_in_the_detail_as_in_the_row_and_is_faint_once_th
     async with opened(app) as pilot:
         app.navigation.go_to(plan[5])
         await press(app, pilot, "enter")
-        parts = [part for line in app.pane.detail.text._shown for part in line]
-        assert (" !high", "$state-overdue") in parts and (" · #auth", "$muted") in parts
+        head = app.pane.detail.query_one("#detail-head", FrameLine)
+        assert ("!high", "$state-overdue") in head._parts[0] and ("#auth", "$muted") in head._parts[0]
+        await pilot.resize_terminal(80, 24)
+        below = app.pane.detail.text
+        await until(pilot, lambda: ("!high", "$state-overdue") in below._shown[0])
+        assert "!high" not in lines(app)[place(app, "─ #5 Ship auth flow")[1]], "it stands where there is room for it"
         agent(EditTask(plan[5], {"status": "done"}))
-        await until(pilot, lambda: any(part == (" !high", "$muted") for part in app.pane.detail.text._shown[1]))
+        await until(pilot, lambda: ("!high", "$muted") in head._parts[0])
+
+
+async def test_the_head_of_a_detail_is_a_rule_with_its_facts_and_takes_the_place_of_that_of_the_list(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[5])
+        await press(app, pilot)
+        head = lines(app)[place(app, "─ #5 Ship auth flow")[1]]
+        assert head.startswith("─ #5 Ship auth flow · claude-1 · started 14m ago · !high #auth ──")
+        assert head.endswith("── ◐ in progress ─") and "─ Plan " in shown(app)
+        await press(app, pilot, "enter")
+        head = lines(app)[place(app, "─ #5 Ship auth flow")[1]]
+        assert head.startswith("─ #5 Ship auth flow · claude-1 · started 14m ago · !high #auth · updated 40s ago ──")
+        assert "─ Plan " not in shown(app) and shown(app).count("!high") == 1
 
 
 async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(plan, make_app):
@@ -88,7 +107,7 @@ async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(
         await press(app, pilot)
         assert "Tests must pass before merge." in shown(app) and "Blocks  #6" in shown(app)
         pane = app.pane.size.height
-        assert app.pane.detail.size.height == pane - 1 - 9 - 2, "the spare lines are at the foot"
+        assert app.pane.detail.size.height == pane - 1 - 9 - 1, "the spare lines are at the foot"
         by_agent(plan, "claude-1", *(AddTask(f"More {number}", plan.list_uid) for number in range(30)))
         await until(pilot, lambda: "39 tasks" in shown(app))
         await until(pilot, lambda: "More 5" in shown(app))
@@ -205,7 +224,7 @@ async def test_the_lines_below_the_list_say_why_a_task_failed_where_its_log_says
         below = shown(app)[shown(app).rindex("#5 Ship auth flow") :]
         assert below.index("Stripe says 403") < below.index("Rotating key 1 of 5")
         await press(app, pilot, "enter")
-        assert re.search(r"#5 Ship auth flow .*\n claude-1 · .*\n Stripe says 403\n", shown(app))
+        assert re.search(r"─ #5 Ship auth flow · claude-1 · .*\n Stripe says 403\n", shown(app))
 
 
 async def test_the_lines_below_the_list_say_why_an_agent_failed_on_the_task_and_name_its_links(plan, make_app):

@@ -177,7 +177,6 @@ class BoardPane(TaskPane):
         self.only = self.sort_actions.applied(self.only)
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
-        self.detail.is_below = self.specs is not NARROW
         for spec, column in zip(self.specs, self._columns, strict=False):
             column.show(spec, self.source(spec))
         self.go(min(self.at, len(self.specs) - 1))

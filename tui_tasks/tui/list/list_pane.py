@@ -19,7 +19,8 @@ from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.list.list_rows import ListLines, SortedTasks, TaskRows, TasksOfList, side_width
+from tui_tasks.tui.list.list_lines import ListLines, side_width
+from tui_tasks.tui.list.list_rows import SortedTasks, TaskRows, TasksOfList
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
@@ -33,8 +34,8 @@ from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 _RULE = 1
 # The least lines of the detail below the rows.
 _LEAST_DETAIL = 3
-# The rows left for quick add, before the detail gets what the rows leave.
-_SPARE = 2
+# The empty line between the last row and the detail.
+_SPARE = 1
 
 TasksInOrder: TypeAlias = TasksOfList | SortedTasks
 
@@ -186,7 +187,7 @@ class ListPane(TaskPane):
         self.detail.styles.width = side or "1fr"
         self._detail_lines = self._detail_height()
         self.detail.styles.height = "1fr" if side or self.is_open else self._detail_lines
-        self.detail.brief = self.detail.is_below = not side and not self.is_open
+        self.detail.brief, self.detail.is_beside = not side and not self.is_open, bool(side)
         self.screen.set_class(self.is_open and layout.is_compact(self.app.size), "-opened")
         self._lines.redraw()
 

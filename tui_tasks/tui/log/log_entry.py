@@ -149,6 +149,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         self._text = TextLines(context, self._drawing)
         self._scroll = VerticalScroll(self._text, id="entry-scroll")
         self._task_detail = Detail(context)
+        self._task_detail.is_beside = True
         self.controllers = (ScrollKeys(self),)
 
     def compose(self) -> ComposeResult:
