@@ -54,7 +54,7 @@ from tui_tasks.tui.agents.agent_order import GoneAgents
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.keys import key_queue
+from tui_tasks.tui.keys import stray_words
 from tui_tasks.tui.painting.styles import StyleCache
 
 
@@ -722,7 +722,7 @@ async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(pla
 
 async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app, monkeypatch):
     # The g would move once no other letter comes for so long.
-    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", DEADLINE)
+    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", DEADLINE)
     app = make_app(people.path)
     now = [0.0]
     app.key_queue.clock = lambda: now[0]

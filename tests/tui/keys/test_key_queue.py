@@ -17,7 +17,7 @@ from tests.tui.driving import lines, place_of, said, until
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import AddWords
-from tui_tasks.tui.keys import key_queue
+from tui_tasks.tui.keys import stray_words
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks.add_actions import AddActions
 
@@ -117,7 +117,7 @@ async def test_a_letter_that_only_shows_something_runs_and_those_after_it_do_not
 
 async def test_one_letter_of_the_word_that_writes_is_a_command_after_a_pause(plan, open_app, monkeypatch):
     app = open_app
-    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", 0.05)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         app.context.navigation.go_to(plan[6])
@@ -129,7 +129,7 @@ async def test_one_letter_of_the_word_that_writes_is_a_command_after_a_pause(pla
 
 async def test_one_key_after_a_refused_one_acts_and_enter_at_once(plan, make_app, monkeypatch):
     app = make_app(plan.path, read_only=True)
-    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", 0.05)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         type_at_once(app, "g", "n", "enter")
@@ -211,6 +211,8 @@ BURSTS = [
     ":filter as you<enter>jwt<enter>jd",
     "?go to the sch<enter>j1?<escape>2?<escape>l",
     "!!2!",
+    "gGA4[D441A",
+    "a j!!hGl1?a<enter>]a<tab>2!2aAA4",
     "3/kind:log<enter>g<enter><enter>jd",
     "+other<enter>nduds<enter>[j",
     "S<escape>jy<escape>j<enter><escape>j<enter>2j",
@@ -329,7 +331,7 @@ async def test_a_key_after_a_defect_does_not_keep_the_program_from_ending(plan, 
 async def test_titles_that_are_typed_on_after_quick_add_press_no_key_and_open_it_again(plan, open_app, monkeypatch):
     app = open_app
     # Long enough for a busy machine: a letter that nothing follows for so long is a command.
-    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", DEADLINE)
+    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", DEADLINE)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         titles = ("buy", "Write", "quit", "get", "Keep", "deploy", "bake", "add")
@@ -352,7 +354,7 @@ async def test_after_quick_add_n_adds_another_at_once_and_the_cursor_moves(plan,
 
 async def test_a_command_right_after_quick_add_runs_when_no_word_follows(plan, open_app, monkeypatch):
     app = open_app
-    monkeypatch.setattr(key_queue, "_PAUSE_AFTER_INPUT", 0.05)
+    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", 0.05)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         type_at_once(app, "n", *"buy", "enter", "d")

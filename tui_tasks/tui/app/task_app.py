@@ -157,11 +157,11 @@ class TaskApp(Actor, ResilientApp):
             redraw_frame=self.frame.redraw,
             redraw_feet=self.frame.redraw_feet,
             run=self.key_queue.run,
-            expect_words=self.key_queue.expect_words,
-            esc_stays=self.key_queue.esc_stays,
-            expect_more=self.key_queue.expect_more,
-            expect_rest=self.key_queue.expect_rest,
-            drafts=self.key_queue.drafts,
+            expect_words=self.key_queue.words.expect_words,
+            esc_stays=self.key_queue.words.esc_stays,
+            expect_more=self.key_queue.words.expect_more,
+            expect_rest=self.key_queue.words.expect_rest,
+            drafts=self.key_queue.words.drafts,
             open_in_turn=self.key_queue.open_in_turn,
             do=self.actions_here.do,
             push=self.push_screen,
@@ -213,7 +213,7 @@ class TaskApp(Actor, ResilientApp):
         """Say what helps after a key that does nothing here; words typed after the key of a filter press no keys."""
         message = unbound_message(key, self.actions_here.can, self.context.keymap)
         if self.context.keymap.means(key, "filter"):
-            self.key_queue.expect_words(message.partition("  ")[0], "filter")
+            self.key_queue.words.expect_words(message.partition("  ")[0], "filter")
         if key in REDRAWS:
             self.refresh(layout=True)
         self.frame.say(message)
