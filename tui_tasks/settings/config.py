@@ -239,8 +239,9 @@ def _why(name: str, kind: Any, error: msgspec.ValidationError) -> str:
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Imported only for such a table, as it would delay the start of all that reads the settings.
     from tui_tasks.runner import runner_settings
+    from tui_tasks.runner.checks import check_settings
 
-    read = runner_settings.read_checks if name == "check" else runner_settings.read
+    read = check_settings.read_checks if name == "check" else runner_settings.read
     problems = []
     for wrong in read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tasks.core.rules.agents.standing_answers import AnswerRule
-    from tui_tasks.runner.runner_settings import CheckProfiles, Runners
+    from tui_tasks.runner.checks.check_settings import CheckProfiles
+    from tui_tasks.runner.runner_settings import Runners
     from tui_tasks.settings.config import Config
 
 
@@ -29,7 +30,7 @@ def source_of(file: str | Path) -> str:
 
 def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
     """Return the checks of a file without any."""
-    from tui_tasks.runner.runner_settings import CheckProfiles  # a short command has none
+    from tui_tasks.runner.checks.check_settings import CheckProfiles  # a short command has none
 
     return CheckProfiles(source, is_known=is_known)
 
@@ -68,7 +69,7 @@ class CheckSettings:
 
         import msgspec
 
-        from tui_tasks.runner.runner_settings import read_checks
+        from tui_tasks.runner.checks.check_settings import read_checks
         from tui_tasks.settings import config, work_settings
 
         settings, problems = config.load(Path(file))
