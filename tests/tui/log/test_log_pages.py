@@ -5,11 +5,11 @@ import pytest
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance.compaction_steps import compact
-from tui_tasks.core.operations.jobs import FinishRun, RunJob
-from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LogTask
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
+from tui_tasks.core.operations.tasks import ClaimTask, CreatePlan, EditTask, ExtendClaim, LogTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.pages import log_folds, log_lines, log_pages
+from tui_tasks.core.read.pages import log_folds, log_lines, log_pages, log_words
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
@@ -203,6 +203,29 @@ def test_a_long_run_is_gone_through_piece_by_piece(plan):
         page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
         assert [(line.count, line.new["message"]) for line in page] == [(log_folds.MAX_FOLDED, "3999")]
         assert page.reached is not None
+
+
+def test_the_condition_of_a_word_is_built_once_for_all_pages_that_are_read(plan, monkeypatch):
+    built, build = [], log_words.contains_word
+    monkeypatch.setattr(log_words, "contains_word", lambda word: built.append(word) or build(word))
+    only = Filter((Term("word", "sketched"),))
+    with Store(plan.path) as store:
+        for seq in (log_pages.FIRST, 5, 10):
+            (line,) = log_pages.page(store.db, seq, 10, only)
+        assert log_pages.page(store.db, log_pages.LAST, 10, only, backwards=True) == [line]
+        assert log_pages.find(store.db, range(100), only) == {line.seq: line}
+    assert built == ["sketched"]
+
+
+@pytest.mark.parametrize("term", [Term("list", "late"), Term("project", "late"), Term("word", "S1")])
+def test_a_filter_that_was_read_before_finds_the_lists_and_jobs_that_are_made_later(plan, term):
+    only = Filter((term,))
+    with Store(plan.path) as store:
+        assert not log_pages.page(store.db, log_pages.FIRST, 10, only)
+        (home,) = store.commit(CreatePlan("Late", project="late"), actor="human", now=NOW)
+        (job,) = store.commit(CreateJob("Nightly", "adhoc", "", "Back up", "UTC"), actor="human", now=NOW)
+        found = {line.uid for line in log_pages.page(store.db, log_pages.FIRST, 10, only)}
+        assert found == {job.uid if term.field == "word" else home.uid}
 
 
 def read(edge, onwards, limit, end):

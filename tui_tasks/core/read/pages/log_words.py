@@ -135,7 +135,7 @@ def shows(phrase: str, word: str) -> bool:
     return f" {word.casefold()}" in f" {phrase.casefold()}"
 
 
-def contains_word(db: Database, word: str) -> Any:
+def contains_word(word: str) -> Any:
     """Return the condition that the line of an entry shows a word, or that the entry's texts contain it."""
     conditions = [
         _in_values(J.new, _TEXTS, word),
@@ -148,10 +148,19 @@ def contains_word(db: Database, word: str) -> Any:
         *_of_phrases(word),
         *_of_fields(word),
     ]
-    if job := _NUMBER_OF_JOB.fullmatch(word.casefold()):
-        uids = [each.uid for each in job_queries.jobs(db)]
-        conditions.append(_of_job(JobRow.uid.in_(uids[int(job[1]) - 1 : int(job[1])])))
     return reduce(or_, conditions)
+
+
+def is_number_of_job(word: str) -> bool:
+    """Return whether a word may be the number of a job, `S2`."""
+    return _NUMBER_OF_JOB.fullmatch(word.casefold()) is not None
+
+
+def of_numbered_job(db: Database, word: str) -> Any:
+    """Return the condition that an entry is about the job with the number that a word is."""
+    number = int(word[1:])
+    uids = [each.uid for each in job_queries.jobs(db)]
+    return _of_job(JobRow.uid.in_(uids[number - 1 : number]))
 
 
 def of_number(number: int) -> Any:
