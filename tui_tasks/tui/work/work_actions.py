@@ -17,7 +17,6 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
@@ -161,6 +160,8 @@ async def discard(context: Context, work: Work) -> str | None:
     named = f"the work of {agent_text.who(work.agent, 30)}{number}"
     base = safe_line(work.base or "", 40)
     kept = f"{base} keeps its commits" if work.is_on_base else "Branch and files are kept"
+    from tui_tasks.tui.inputs.dialogs import confirm  # not needed for the first paint
+
     if not await confirm(context, f"Discard {named}? {kept}.", "discard it", "keep it"):
         context.say(f"Not discarded: {named} stays as it is.")
         return None
