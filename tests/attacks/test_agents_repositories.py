@@ -10,7 +10,7 @@ import pytest
 from tests.work.repositories import ME, Place, commit, git, put_away, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
+from tui_tasks.work.git import base_branch, merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, Method
 from tui_tasks.work.git.reviewing import Review
 
@@ -24,7 +24,7 @@ def reviewed(place: Place) -> Review:
 
 def merged(place: Place, method: Method = "squash") -> Merge:
     merge = merging.prepare(place.root, reviewed(place), method, "Merge it", ME)
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     return merge
 
 
@@ -106,7 +106,7 @@ def test_a_merge_and_its_undo_overwrite_no_file_that_git_ignores(place: Place) -
     merge = merged(place)
     write(place.root, b_txt="the human's\n")
     with pytest.raises(Conflict, match=r"^move b\.txt out of"):
-        merging.take_back(place.root, merge)
+        base_branch.take_back(place.root, merge)
     assert (place.root / "b.txt").read_text() == "the human's\n"
 
 
@@ -122,7 +122,7 @@ def test_an_ignored_file_in_the_place_of_a_folder_is_in_the_way(place: Place) ->
     write(place.root, made="the human's\n")
     back = Merge("ff", "main", first, git(place.root, "rev-parse", "HEAD"), first, str(place.root))
     with pytest.raises(Conflict, match=r"^move made out of"):
-        merging.take_back(place.root, back)
+        base_branch.take_back(place.root, back)
     assert (place.root / "made").read_text() == "the human's\n"
 
 
@@ -187,7 +187,7 @@ def test_no_name_of_the_repositorys_choice_gets_into_a_log_that_leads_elsewhere(
     seen = reviewed(place)
     with worktrees.opened(place.root, place.tree) as work_tree:
         merging.commit_rest(work_tree, seen, "task/1", "The rest", ME)
-    merging.take_back(place.root, merged(place))
+    base_branch.take_back(place.root, merged(place))
     assert "evil" not in profile.read_text()
 
 

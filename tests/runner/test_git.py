@@ -27,7 +27,7 @@ from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.tui.tasks import git_links
 from tui_tasks.work import agent_worktrees, work_outcomes
-from tui_tasks.work.git import merging, pull_requests, removed_worktrees, reviewing
+from tui_tasks.work.git import base_branch, merging, pull_requests, removed_worktrees, reviewing
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -216,7 +216,7 @@ CALLERS: dict[str, Callable[[Path], object]] = {
         for change in reviewing.changes(folder, "HEAD", git_trees.tree_of(folder))
     ],
     "what may be committed": lambda folder: opened(
-        folder, lambda there: merging.check_clean(there, "work", "HEAD", "HEAD")
+        folder, lambda there: base_branch.check_clean(there, "work", "HEAD", "HEAD")
     ),
     "who commits": lambda folder: merging.identity(git.settings(folder)),
     "a merge that was cut off": lambda folder: cut_off(folder, undo=False),

@@ -18,7 +18,7 @@ from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work import clean_up, work_outcomes
 from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
+from tui_tasks.work.git import base_branch, merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
 from tui_tasks.work.git.removed_worktrees import Kept
 from tui_tasks.work.git.reviewing import Review
@@ -104,8 +104,8 @@ def round_of(place: Place, folder: Path) -> None:
         reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one)
     merge = merging.prepare(place.root, seen, "merge", "Merge it", ME)
     worktrees.materialise(place.root, merge.new, folder / "proof")
-    merging.carry_out(place.root, merge)
-    merging.take_back(place.root, merge)
+    base_branch.carry_out(place.root, merge)
+    base_branch.take_back(place.root, merge)
     kept = put_away(place, "u1", folder / "trash", lambda *put: removed_worktrees.remove(place.root, *put))
     removed_worktrees.bring_back(place.root, kept)
 

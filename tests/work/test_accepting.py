@@ -18,10 +18,11 @@ from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.operations.work import RunWork, WorkReady
 from tui_tasks.core.read import ask_queries, work_queries, work_text
-from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.work import clean_up, starting, work_outcomes
+from tui_tasks.text.times import SECOND
+from tui_tasks.work import clean_up, starting, tree_checks, work_outcomes
 from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
@@ -234,6 +235,27 @@ def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, sta
     assert Path(first.worktree).is_dir()
 
 
+def test_one_of_a_race_that_is_discarded_comes_back_beside_the_other(
+    store, clock, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    first = starter.start(task, ROBOT).work
+    second = starter.start(task, Request(program="robot", race=True)).work
+    clock.forward(SECOND)
+    acceptance.discard(first)
+    assert task_queries.task(store.db, task).agent == first.agent
+    assert agent_views.left_now(store.db, clock(), 0) == {}
+    assert acceptance.take_back(first).state == "ready"
+    assert [work.uid for work in work_queries.live(store.db)] == [first.uid, second.uid]
+    acceptance.discard(second)
+    clock.forward(SECOND)
+    acceptance.discard(first)
+    clock.forward(SECOND)
+    starter.start(task, ROBOT)
+    with pytest.raises(Conflict, match="robot-3 is at work on its task now: discard that first"):
+        acceptance.take_back(first)
+
+
 def test_undoing_a_merge_brings_the_works_back_that_it_has_discarded_and_redoing_it_discards_them_again(
     store, repo, configure, starter, task, acceptance
 ):
@@ -412,13 +434,15 @@ def test_work_in_the_checkout_itself_is_accepted_without_a_merge(store, repo, co
     assert titles(repo) == ["Add b", "First"] and (repo / "b.txt").exists()
 
 
-def test_a_base_that_is_checked_out_with_changes_is_refused_and_the_work_stays_ready(
-    store, repo, configure, starter, task, acceptance
+def test_a_base_that_is_checked_out_with_changes_is_refused_before_checks_run_and_the_work_stays_ready(
+    store, repo, configure, starter, task, acceptance, monkeypatch
 ):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     (repo / "a.txt").write_text("mine\n")
     git(repo, "add", "a.txt")
+    monkeypatch.setattr(tree_checks, "are_proven", lambda checks: False)
+    monkeypatch.setattr(tree_checks, "prove", pytest.fail)  # they may take long
     with pytest.raises(Conflict, match=r"^commit a.txt in \S+ first, where main is checked out; or switch"):
         acceptance.accept(work, acceptance.review(work))
     found = work_queries.find(store.db, work.uid)

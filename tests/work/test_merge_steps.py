@@ -24,7 +24,7 @@ from tui_tasks.runner import git as git_process
 from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import clean_up, merge_steps
-from tui_tasks.work.git import merging, removed_worktrees, worktrees
+from tui_tasks.work.git import base_branch, merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merging import Identity, Merge
 from tui_tasks.work.merge_steps import Intent
 
@@ -57,7 +57,7 @@ def test_a_merge_that_was_cut_off_before_the_branch_moved_is_taken_back(store, c
 
 def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended(store, clock, repo, task, begun):
     work, merge = begun()
-    merging.carry_out(repo, merge)
+    base_branch.carry_out(repo, merge)
     assert clean_up.recover(store, clock()) == ["ended the merge of robot-1"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("merged", None)
@@ -72,7 +72,7 @@ def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
 ):
     """`slow`: which git command takes too long."""
     work, merge = begun()
-    merging.carry_out(repo, merge)
+    base_branch.carry_out(repo, merge)
     calls = itertools.count()
 
     def timing_out(original):
@@ -95,7 +95,7 @@ def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
 
 def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, acceptance):
     work, merge = begun()
-    merging.carry_out(repo, merge)
+    base_branch.carry_out(repo, merge)
     (worktree(store) / "late.md").write_text("late\n")
     held = msgspec.to_builtins(Intent("clean", merge, GONE))
     kept = {"merge": msgspec.to_builtins(merge)}
@@ -117,7 +117,7 @@ def test_an_undo_that_was_cut_off_is_carried_on(store, clock, repo, configure, s
     held = msgspec.to_builtins(Intent("undo", merge, GONE))
     store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
     if has_moved:
-        merging.take_back(repo, merge)
+        base_branch.take_back(repo, merge)
     assert clean_up.recover(store, clock()) == ["undid the merge of robot-1, as was begun"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)

@@ -28,7 +28,7 @@ from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.text.safe import path_text, safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
 from tui_tasks.work.comments import Sent
-from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
+from tui_tasks.work.git import base_branch, merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
@@ -244,7 +244,7 @@ class Acceptance:
         merge = merge_steps.merge_of(work)
         if merge is None:
             return "none"
-        return "revert" if merging.is_built_upon(Path(work.repository), merge) else "move"
+        return "revert" if base_branch.is_built_upon(Path(work.repository), merge) else "move"
 
     def redo(self, work: Work) -> Outcome:
         """Merge or discard a work again, as it was before `take_back`.
@@ -354,12 +354,14 @@ class Acceptance:
         intent = Intent("merge", merge, merge_steps.this_process(), str(proof) if proof else None, goes_on=go_on)
         work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
         try:
+            if not is_proven:
+                base_branch.check_movable(root, merge)
             if not unproven:
                 checks = self._prove(work, merge, tree, review, proof)
                 if not tree_checks.are_proven(checks):
                     given_up = self._commit(GiveUpMerge(work.uid, tree_checks.not_passed_text(checks)))
                     return Outcome("unproven", given_up, checks=checks)
-            merging.carry_out(root, merge)
+            base_branch.carry_out(root, merge)
         except BaseException as error:
             if not _has_moved(root, merge):
                 self._commit(GiveUpMerge(work.uid, _message(error)))

@@ -29,7 +29,7 @@ from tui_tasks.runner import git, git_isolation, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
-from tui_tasks.work.git import merging, removed_worktrees, reviewing, worktrees
+from tui_tasks.work.git import base_branch, merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.removed_worktrees import clear_leftovers
 from tui_tasks.work.git.worktrees import REFS
@@ -189,13 +189,13 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
     if not goes_on:
         _check_restorable(store, work)
     if merge is not None:
-        if not is_revert and merging.is_built_upon(root, merge):
+        if not is_revert and base_branch.is_built_upon(root, merge):
             raise Conflict(
                 f"{merge.base} has commits since the merge: revert it by a commit (--revert)",
                 base=merge.base,
             )
         step = merge
-        if is_revert and merging.is_built_upon(root, merge):
+        if is_revert and base_branch.is_built_upon(root, merge):
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
             step = merging.prepare_revert(root, merge, title)
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
@@ -206,9 +206,9 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
 def _move_back(store: Store, work: Work, step: Merge, *, actor: str, clock: Callable[[], int]) -> Work:
     root = Path(work.repository)
     if step.method != "revert":
-        merging.take_back(root, step)
+        base_branch.take_back(root, step)
         return restore(store, work, actor=actor, clock=clock)
-    merging.carry_out(root, step)
+    base_branch.carry_out(root, step)
     return restore(store, work, actor=actor, clock=clock, revert=step)
 
 
@@ -223,14 +223,15 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int], r
         GitFailed: git failed.
     """
     losers: list[Work] = []
+    is_race = False
     if work.state not in LIVE_WORK:
-        _check_restorable(store, work)
+        is_race = _check_restorable(store, work)
         losers = discarded_by_merge(store.db, work)
     # The last is the one that a redo ends again, and with it the others.
     for one in losers:
         with contextlib.suppress(GitFailed, OSError, Refusal):  # what cannot be brought back stays discarded
             _bring_back(store, one, actor=actor, clock=clock, is_race=True)
-    return _bring_back(store, work, actor=actor, clock=clock, is_race=bool(losers), revert=revert)
+    return _bring_back(store, work, actor=actor, clock=clock, is_race=is_race or bool(losers), revert=revert)
 
 
 def _bring_back(
@@ -334,13 +335,20 @@ def taken_back(db: Database, work: Work) -> TakenBack | None:
     return TakenBack("merged", state is None, _stored_merge(kept))
 
 
-def _check_restorable(store: Store, work: Work) -> None:
-    """Refuse before git runs what the state would refuse after it."""
-    for one in work_queries.of_task(store.db, work.task_uid):
-        if one.uid != work.uid and one.state in LIVE_WORK:
+def _check_restorable(store: Store, work: Work) -> bool:
+    """Refuse before git runs what the state would refuse after it. Return whether others are at work on the task, as
+    they were when the work was discarded.
+    """
+    seq = work_queries.last_entry(store.db, work, "work.discarded") if work.state == "discarded" else None
+    ended_at = journal.entry(store.db, seq).at if seq is not None else 0
+    others = [one for one in work_queries.of_task(store.db, work.task_uid) if one.uid != work.uid]
+    rivals = [one for one in others if one.state in LIVE_WORK]
+    for one in rivals:
+        if one.started_at >= ended_at:
             raise Conflict(f"{one.agent} is at work on its task now: discard that first", id=work.task_uid)
     if not os.path.isdir(work.repository):  # noqa: PTH112 - a plain question
         raise Conflict(f"the checkout {work.repository} is gone", path=work.repository)
+    return bool(rivals)
 
 
 def recover(store: Store, work: Work, clock: Callable[[], int]) -> str | None:

@@ -24,7 +24,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask
-from tui_tasks.core.operations.work import BeginMerge, CommentWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import BeginMerge, CommentWork, GiveUpMerge, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import change_summaries
@@ -746,6 +746,17 @@ async def test_while_work_is_merged_its_agent_is_not_said_to_be_gone_and_nothing
         assert "It is being merged: wait for the end." in said(app)
         app.context.state.read_agents(NOW + HOUR)
         assert plan[9] not in app.context.state.left and "x Discard" not in shown(app)
+
+
+async def test_a_review_says_why_its_work_was_not_merged(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    with Store(plan.path) as store:
+        store.commit(BeginMerge(work.uid, {}), actor="human", now=NOW)
+        store.commit(GiveUpMerge(work.uid, "commit README.md first"), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "not merged: commit README.md first" in shown(app)
 
 
 async def test_discarded_work_that_changed_nothing_is_no_review_once_undo_brings_it_back(plan, place, make_app):

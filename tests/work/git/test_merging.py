@@ -10,7 +10,7 @@ from tests.work.repositories import ME, Place, check_reviewed, commit, git, revi
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git_isolation
 from tui_tasks.runner.git import settings as git_settings
-from tui_tasks.work.git import merging, removed_worktrees, worktrees
+from tui_tasks.work.git import base_branch, merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
 
 
@@ -44,14 +44,14 @@ def test_work_is_merged_as_set_where_the_base_is_checked_out(
     write(place.root, mine_txt="untracked\n")
     merge = prepared(place, method)
     assert git(place.root, "rev-parse", "main") == merge.old
-    merging.carry_out(place.root, merge)
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     assert sorted(git(place.root, "log", "--format=%s").splitlines()) == sorted(titles)
     assert len(git(place.root, "log", "-1", "--format=%P").split()) == parents
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
     assert (place.root / "d.txt").read_text() == "d\n"
     assert git(place.root, "log", "-1", "--format=%cn") == "Ada"
-    merging.take_back(place.root, merge)
+    base_branch.take_back(place.root, merge)
     assert git(place.root, "rev-parse", "HEAD") == merge.old
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
 
@@ -84,7 +84,7 @@ def test_a_conflict_names_its_files_and_changes_nothing(place: Place, method: Me
 def test_a_base_that_is_checked_out_nowhere_moves_alone(place: Place) -> None:
     git(place.root, "switch", "-qc", "other")
     merge = prepared(place)
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     assert git(place.root, "rev-parse", "main") == merge.new
     assert git(place.root, "status", "--porcelain", "--branch") == "## other"
 
@@ -104,23 +104,23 @@ def test_a_change_in_the_checkout_of_the_base_is_refused_where_it_is_staged_or_i
 
     change()
     with pytest.raises(Conflict, match=f"{where}, or open a pull request$"):
-        merging.carry_out(place.root, merge)
+        base_branch.carry_out(place.root, merge)
     assert git(place.root, "rev-parse", "main") == merge.old
     git(place.root, "reset", "-q", "--hard")
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     change()
     with pytest.raises(Conflict, match=f"{where}$"):
-        merging.take_back(place.root, merge)
+        base_branch.take_back(place.root, merge)
     assert (place.root / name).read_text() == "mine\n"
 
 
 def test_a_change_in_a_file_that_no_merge_touches_stays_as_it_is(place: Place) -> None:
     write(place.root, b_txt="mine\n")
     merge = prepared(place)
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     assert git(place.root, "rev-parse", "main") == merge.new
     assert git(place.root, "status", "--porcelain") == " M b.txt"
-    merging.take_back(place.root, merge)
+    base_branch.take_back(place.root, merge)
     assert git(place.root, "rev-parse", "main") == merge.old
     assert git(place.root, "status", "--porcelain") == " M b.txt"
 
@@ -130,7 +130,7 @@ def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) ->
     write(place.root, new_txt="mine\n")
     merge = prepared(place)
     with pytest.raises(Conflict, match=r"^move new\.txt out of \S+ first"):
-        merging.carry_out(place.root, merge)
+        base_branch.carry_out(place.root, merge)
     assert (place.root / "new.txt").read_text() == "mine\n"
     assert git(place.root, "rev-parse", "main") == merge.old
 
@@ -142,15 +142,15 @@ def test_a_file_whose_changes_git_hides_is_named_with_what_shows_them(place: Pla
     git(place.root, "update-index", f"--{mark}", "a.txt")
     write(place.root, a_txt="the human's own\n")
     with pytest.raises(Conflict, match=refusal):
-        merging.carry_out(place.root, merge)
+        base_branch.carry_out(place.root, merge)
     assert git(place.root, "rev-parse", "HEAD") == merge.old
     git(place.root, "update-index", f"--no-{mark}", "a.txt")
     git(place.root, "checkout", "a.txt")
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     git(place.root, "update-index", f"--{mark}", "a.txt")
     write(place.root, a_txt="the human's own\n")
     with pytest.raises(Conflict, match=refusal):
-        merging.take_back(place.root, merge)
+        base_branch.take_back(place.root, merge)
     assert (place.root / "a.txt").read_text() == "the human's own\n"
 
 
@@ -165,7 +165,7 @@ def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
     merge = prepared(place)
     commit(place.root, "Elsewhere", c_txt="of the base\n")
     with pytest.raises(Moved, match="main has moved"):
-        merging.carry_out(place.root, merge)
+        base_branch.carry_out(place.root, merge)
     git(place.tree, "reset", "-q", "--hard", "main")
     with pytest.raises(Moved, match=r"^its commits were rewritten since you looked: look again$"):
         check_reviewed(seen)
@@ -184,12 +184,12 @@ def test_uncommitted_work_is_refused_until_it_is_committed_with_the_humans_messa
 
 def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place, human: None) -> None:
     merge = prepared(place)
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     commit(place.root, "Built upon it", d_txt="d\n")
-    assert merging.is_built_upon(place.root, merge)
+    assert base_branch.is_built_upon(place.root, merge)
     with pytest.raises(Moved, match="revert"):
-        merging.take_back(place.root, merge)
-    merging.carry_out(place.root, merging.prepare_revert(place.root, merge, "Revert it"))
+        base_branch.take_back(place.root, merge)
+    base_branch.carry_out(place.root, merging.prepare_revert(place.root, merge, "Revert it"))
     assert not (place.root / "new.txt").exists()
     assert (place.root / "d.txt").exists()
     assert git(place.root, "status", "--porcelain") == ""
@@ -197,7 +197,7 @@ def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place,
 
 def test_a_merge_whose_lines_have_changed_since_is_not_reverted(place: Place, human: None) -> None:
     merge = prepared(place)
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     commit(place.root, "Built upon it", new_txt="other\n")
     with pytest.raises(Conflict, match=r"^it cannot be reverted: main has changed the same lines of new.txt since"):
         merging.prepare_revert(place.root, merge, "Revert it")
@@ -219,7 +219,7 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
         removed_worktrees.clear_leftovers(place.root, merge)
     assert not removed_worktrees.clear_leftovers(place.root, merge, lock_seconds=0)
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
-    merging.carry_out(place.root, merge)
+    base_branch.carry_out(place.root, merge)
     assert git(place.root, "status", "--porcelain", "--branch").splitlines() == ["## main", "?? mine.txt"]
 
 

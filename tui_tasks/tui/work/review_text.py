@@ -289,8 +289,8 @@ def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         has = "" if review.ahead else ", which has its commits (reverted ones stay so)"
         text = f"It has nothing new for {review.base}{has}: nothing is merged, {key} sets the task done."
         lines += [*block(text, room, "$state-overdue"), []]
-    elif work.message and (work.state == "conflict" or work.message.startswith(work_text.ITS_AGENT)):
-        lines += [*block(work.message, room, "$state-failed"), []]
+    elif work.message:
+        lines += [*block(work_text.obstacle(context.db, work), room, "$state-failed"), []]
     if review.is_dirty:
         lines += [*_paths("Not committed:", review.uncommitted, room, "$state-overdue"), []]
     for note in review.notes:

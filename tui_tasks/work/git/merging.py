@@ -1,13 +1,12 @@
-"""Merging without a working tree, in the name of the human: as a commit, then the base branch is moved, or moved back.
+"""Merging without a working tree, in the name of the human: as a commit, to which the base branch is then moved.
 
-A `Merge` is a value. It is written to the journal before `carry_out`, which can be called again after a crash; so can
-`take_back`. Until the base branch moves, nothing that anybody sees has changed.
+A `Merge` is a value. It is written to the journal before `base_branch.carry_out` moves the base branch; until then,
+nothing that anybody sees has changed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -18,10 +17,8 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed, Setting
 from tui_tasks.runner.git_isolation import WorkTree
-from tui_tasks.text.safe import path_text
-from tui_tasks.work.git import worktrees
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
-from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, is_ancestor, refuse_untracked
+from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, is_ancestor
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 
@@ -269,133 +266,6 @@ def prepare_revert(root: Path, merge: Merge, message: str) -> Merge:
 
 
 _HAS_ALL: Final = "{base} has all of its changes already: there is nothing to merge"
-_FAST_FORWARD: Final = (
-    *("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures"),
-    "--no-overwrite-ignore",
-)
-
-
-def carry_out(root: Path, merge: Merge) -> None:
-    """Move the base branch to the merged commit. A second call after a crash carries on.
-
-    Raises:
-        Conflict: the base is checked out with changes, amid an operation, or elsewhere than before.
-        GitFailed: git failed.
-        Moved: the base branch is at another commit.
-    """
-    with _base_of(root, merge) as base:
-        if base.commit == merge.new:
-            return
-        if base.commit != merge.old:
-            raise Moved(f"{merge.base} has moved since the merge was made: look again", base=merge.base)
-        if base.work_tree is None:
-            words = ("update-ref", "--no-deref", "-m", f"tui-tasks: {merge.method}", base.ref, merge.new, merge.old)
-            git.run(root, *words)
-            return
-        check_clean(base.work_tree, merge.base, merge.old, merge.new, is_undo=merge.method == "revert")
-        try:
-            base.work_tree.run(*_FAST_FORWARD, merge.new)
-        except GitFailed:
-            refuse_untracked(base.work_tree, merge.old, merge.new)
-            worktrees.refuse_hidden(base.work_tree, merge.old, merge.new)
-            raise
-    if commit_of(root, base.ref) != merge.new:
-        raise Moved(f"{merge.base} was moved by somebody else meanwhile: look again", base=merge.base)
-
-
-class _Base(NamedTuple):
-    """A base branch: its ref, its commit, and where it is checked out; None: nowhere."""
-
-    ref: str
-    commit: str | None
-    work_tree: WorkTree | None
-
-
-@contextlib.contextmanager
-def _base_of(root: Path, merge: Merge) -> Iterator[_Base]:
-    """Yield the base branch of a merge as it is now.
-
-    Raises:
-        Conflict: its checkout is none.
-        GitFailed: git failed.
-    """
-    ref = f"refs/heads/{merge.base}"
-    with contextlib.ExitStack() as stack:
-        work_tree = None
-        if merge.checkout is not None:
-            with contextlib.suppress(Conflict, GitFailed):  # it is no worktree of the repository any more
-                work_tree = stack.enter_context(worktrees.opened(root, Path(merge.checkout)))
-        if work_tree is None or work_tree.branch != merge.base:
-            where = _checkout(root, merge.base)
-            work_tree = stack.enter_context(git_isolation.opened(Path(where))) if where is not None else None
-        yield _Base(ref, work_tree.head if work_tree is not None else commit_of(root, ref), work_tree)
-
-
-def is_built_upon(root: Path, merge: Merge) -> bool:
-    """Return whether the base branch has moved on since a merge, so that only a revert undoes it.
-
-    Raises:
-        GitFailed: git failed.
-    """
-    return commit_of(root, f"refs/heads/{merge.base}") not in (merge.new, merge.old)
-
-
-def take_back(root: Path, merge: Merge) -> None:
-    """Move the base branch back to where it was before a merge. A second call after a crash carries on.
-
-    Raises:
-        Conflict: the base is checked out with changes.
-        GitFailed: git failed.
-        Moved: somebody has built upon the merge: `prepare_revert` undoes it.
-    """
-    with _base_of(root, merge) as base:
-        if base.commit == merge.old:
-            return
-        if base.commit != merge.new:
-            raise Moved(f"{merge.base} has commits since the merge: revert it instead", base=merge.base)
-        if base.work_tree is None:
-            git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", base.ref, merge.old, merge.new)
-            return
-        check_clean(base.work_tree, merge.base, merge.new, merge.old, is_undo=True)
-        # It keeps what it would otherwise overwrite, and refuses then; but it overwrites ignored files.
-        refuse_untracked(base.work_tree, merge.new, merge.old)
-        try:
-            base.work_tree.run("reset", "--keep", "--quiet", merge.old)
-        except GitFailed:
-            worktrees.refuse_hidden(base.work_tree, merge.new, merge.old)
-            raise
-
-
-def check_clean(work_tree: WorkTree, base: str, now: str, then: str, *, is_undo: bool = False) -> None:
-    """Refuse a checkout in which a branch cannot be moved from one commit to another without touching the human's
-    changes: they are staged, or in files that differ. `is_undo`: a merge is taken back.
-
-    Raises:
-        Conflict: it has such changes, or is amid an operation; the message says what to do.
-        GitFailed: git failed.
-    """
-    folder = work_tree.folder
-    for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"):
-        if (work_tree.directory / name).exists():
-            raise Conflict(f"git has not ended {name} in {folder}: end it there, then try again")
-    words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
-    lines = [os.fsdecode(line) for line in work_tree.run(*words).printed.split(b"\0") if line]
-    differ = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", now, then)
-    moved = [os.fsdecode(path) for path in git.run(folder, *differ).printed.split(b"\0") if path] if lines else []
-    changed = [path_text(line[3:]) for line in lines if line[0] != " " or _is_among(line[3:], moved)]
-    if changed:
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        raise Conflict(
-            f"commit {changed[0]}{more} in {folder} first, where {base} is checked out; "
-            f"or switch that to another branch{'' if is_undo else ', or open a pull request'}",
-            files=changed[:50],
-            path=str(folder),
-        )
-
-
-def _is_among(path: str, moved: Iterable[str]) -> bool:
-    """Return whether a path is one of those that move, or a folder of one, or below one."""
-    return any(path == one or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in moved)
 
 
 def _checkout(root: Path, base: str) -> str | None:

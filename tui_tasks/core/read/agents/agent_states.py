@@ -134,8 +134,8 @@ def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
 
 
 def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks in progress whose agent is gone, by uid, but for those whose work waits for review or is being
-    merged; for `grace` see `AgentView.has_left`.
+    """Return the tasks in progress whose agent is gone, by uid, but for those on which work waits for review or is
+    being merged, or another agent goes on; for `grace` see `AgentView.has_left`.
     """
     gone = {
         one.name: one
@@ -144,8 +144,9 @@ def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: 
         if one.to_review is None or one.to_review.uid != one.task.uid
     }
     tasks = _tasks_of(db, gone.keys())
-    merging = {work.task_uid for work in work_queries.live(db) if work.state == "merging"} if tasks else ()
-    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in tasks.items() if uid not in merging}
+    works = work_queries.live(db) if tasks else []
+    cared_for = {one.task_uid for one in works if one.state not in ("starting", "working") or one.agent not in gone}
+    return {uid: LeftTask(agent, gone[agent].left_at) for uid, agent in tasks.items() if uid not in cared_for}
 
 
 def of_lapsed_claims(members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
