@@ -12,7 +12,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask, SetListRule
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.pages import board_pages, list_pages
@@ -157,19 +157,58 @@ async def test_cards_of_one_line_stand_below_each_other_where_not_all_fit_with_t
         assert len(drawing._contents) == len(cards.keys_on_screen), "cards that are not on screen cost nothing"
 
 
+def widths_of(app) -> list[int]:
+    return [column.size.width for column in board_of(app).columns]
+
+
 @pytest.mark.parametrize("size", SIZES[:2])
-async def test_a_card_that_moves_changes_the_width_of_no_column(plan, make_app, size):
+async def test_a_column_that_gets_its_first_card_or_loses_its_last_one_changes_widths_and_no_other(
+    plan, make_app, size
+):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-
-        def widths() -> list[int]:
-            return [column.size.width for column in board_of(app).columns]
-
-        before = widths()
+        before = widths_of(app)
+        by_agent(plan, "human", EditTask(plan[8], {"status": "done", "name": "A name that is so long that it wraps"}))
+        await until(pilot, lambda: plan[8] not in board_of(app).columns[0].cards.keys_on_screen)
+        await settle(pilot)
+        assert widths_of(app) == before
         by_agent(plan, "human", *(EditTask(uid, {"status": "done"}) for uid in plan.uids))
-        await until(pilot, lambda: board_of(app).columns[0].cards.keys_on_screen == [])
-        assert widths() == before
+        await until(pilot, lambda: widths_of(app)[0] == 18 < before[0])
+        assert sum(widths_of(app)) == sum(before)
+
+
+async def test_an_empty_column_gives_its_room_to_those_with_long_names(plan, make_app):
+    with Store(plan.path) as store:
+        other = store.commit(CreatePlan("Other"), actor="human", now=NOW)[0].uid
+        name = "Write the tests that say what happens where two of them run at once"
+        store.commit(AddTask(name, other), actor="human", now=NOW)
+    app = make_app(plan.path, pane="board", list_name=other)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert widths_of(app)[0] > 40 and widths_of(app)[1:] == [18] * 4
+        (drawn,) = board_of(app).columns[0].cards._painter._drawn
+        assert len(drawn.lines) == 2
+
+
+async def test_cards_keep_their_places_beside_a_detail_that_opens_below_them(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[5])
+
+        def places() -> dict[str, int]:
+            return {
+                drawn.row.uid: start
+                for column in board_of(app).columns
+                for drawn, start in zip(column.cards._painter._drawn, column.cards._painter._starts, strict=False)
+            }
+
+        before = places()
+        await settle(pilot, "enter")
+        assert board_of(app).is_open
+        assert places().items() <= before.items() and plan[1] in places()
+        await settle(pilot, "escape", "escape")
+        assert places() == before
 
 
 async def test_the_scroll_mark_of_a_column_says_on_which_side_more_cards_are(plan, make_app):
@@ -208,7 +247,7 @@ async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_do
         assert failed.color == StyleCache.of(app).style("$state-failed").color, "failed tasks are not counted in green"
         assert "Which one?" in " ".join(shown(app).split())
         last = lines(app)[-2].split("│")[1]
-        assert last.split() == ["!high", "·", "#auth"], "the card at work is whole"
+        assert last.split() == ["#auth"], "the card at work is whole"
         assert "GA property" in shown(app)
         await pilot.resize_terminal(80, 23)
         await settle(pilot)

@@ -14,11 +14,16 @@ from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
+from tui_tasks.text.glyphs import look
 from tui_tasks.tui import layout
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
+from tui_tasks.tui.tasks.filter_actions import sorted_by
+from tui_tasks.tui.widgets.agent_entries import one_line
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.widgets.screen_bases import Pane
 
 
@@ -41,7 +46,7 @@ class ColumnSpec:
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What has a number of its own in the head, each with the state whose glyph it has."""
     share: int = 10
-    """How wide it is, in proportion to the others, whether it has cards or not: a card that moves changes no width."""
+    """How much it gets of the room that no column needs, in proportion to the others."""
 
     @property
     def is_mixed(self) -> bool:
@@ -102,6 +107,46 @@ NARROW: Final = tuple(replace(spec, lines=2, gap=False) for spec in WIDE)
 def columns_at(width: int) -> tuple[ColumnSpec, ...]:
     """Return the columns of a board that is `width` cells wide."""
     return WIDE if width >= layout.WIDE else STACKED if width >= layout.NARROW else NARROW
+
+
+# In cells: the longest name of the list in the rule, and on a small screen.
+_LIST_NAME: Final = 40
+_SHORT_LIST_NAME: Final = 20
+
+
+def title_of(context: Context, marked: int, sort: str, *, is_small: bool) -> list[Part]:
+    """Return the list, where there is room, the order, and how many cards are marked."""
+    home = context.state.current_list
+    more = "   ".join(filter(None, (sorted_by(sort), f"{marked:,} marked" if marked else "")))
+    cells = (0 if more else _SHORT_LIST_NAME) if is_small else _LIST_NAME
+    name = one_line(home.name, cells) if home is not None and cells else ""
+    gap = "   " if name and more else ""
+    return [part for part in ((name, "bold"), (f"{gap}{more}", "$muted")) if part[0]]
+
+
+# In cells: an empty column has room for its head, and any other for who has a task and since when.
+_EMPTY: Final = 18
+_LEAST: Final = 22
+
+
+def widths(specs: Sequence[ColumnSpec], wanted: Sequence[int], total: int) -> list[int]:
+    """Divide a width among columns. `wanted`: what each wants for its cards; 0: it has none.
+
+    An empty column has room for its head. What is left when all have what they want goes to the others by their shares;
+    where it is not enough, those that want most get less.
+    """
+    shares = [spec.share if cells else 0 for spec, cells in zip(specs, wanted, strict=True)]
+    if not any(shares):
+        return [spec.share for spec in specs]
+    empty = min(_EMPTY, total // len(specs))
+    found = [max(cells, _LEAST) if cells else empty for cells in wanted]
+    while (over := sum(found) - total) > 0 and (most := max(found)) > min(_LEAST, total // len(specs)):
+        widest = [at for at, cells in enumerate(found) if cells == most]
+        below = max((cells for cells in found if cells < most), default=0)
+        for at in widest:
+            found[at] -= max(1, min(most - below, over // len(widest)))
+    left = max(0, total - sum(found))
+    return [cells + left * share // sum(shares) for cells, share in zip(found, shares, strict=True)]
 
 
 class CardsOfColumn:
@@ -298,3 +343,9 @@ class CardCounts:
         """Return how many cards some parts have, with a plus where there may be more."""
         number = humanize.intcomma(sum(self._counts.get(part, 0) for part in parts))
         return number if self._open_ended.isdisjoint(parts) else f"{number}+"
+
+    def of_tab(self, spec: ColumnSpec) -> str:
+        """Return how many cards a tab shows, `2 ✗ 1` where one of three has a check or an agent that failed."""
+        number, failed = self.text(spec.counts), self.text((FAILED_OTHERWISE,))
+        mark = look("failed").mark(ascii_only=self._context.ascii_only)
+        return f"{number} {mark} {failed}" if spec.state == NEEDS_YOU and failed != "0" else number

@@ -9,51 +9,30 @@ import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
 from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import board_pages
-from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.core.read.pages.task_filter import Filter
-from tui_tasks.text.glyphs import look
 from tui_tasks.tui import layout
-from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at
-from tui_tasks.tui.board.card_actions import MOVES, CardMoves, ColumnMarks
-from tui_tasks.tui.board.card_column import BoardTabs, CardRows, Column, ColumnHead
+from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at, title_of
+from tui_tasks.tui.board.card_actions import MOVES, CardMoves, ColumnActions
+from tui_tasks.tui.board.card_column import BoardTabs, CardArea, Column, ColumnHead
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.screen_head import ChangesRule
-from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
-
-# In cells: the longest name of the list in the rule.
-_LIST_NAME = 40
-_SHORT_LIST_NAME = 20
-
-
-class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, NoRelayout, can_focus=True):
-    """The columns. It has the focus for all: moving the focus between widgets makes Textual paint the whole screen."""
-
-    def follow_focus(self) -> None:
-        """Draw the cursor in the style for a board with or without focus."""
-        for cards in self.walk_children(CardRows):
-            cards.follow_focus()
 
 
 class BoardPane(TaskPane):
-    """Pane 2. `specs` are the columns that fit; `at` is the index of the current one, whose cards are `row_list`."""
+    """Pane 2. `area` has the columns; `at` is the index of the current one, whose cards are `row_list`."""
 
     NAME = "board"
     SCOPES = ("rows", "tasks")
@@ -75,22 +54,20 @@ class BoardPane(TaskPane):
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
-        self.specs: tuple[ColumnSpec, ...] = WIDE
         self.at = 0
         self.detail = Detail(context)
         self._list_id = -1
         self._special: set[str] = set()
         self._counts = CardCounts(self, self._redraw_lines)
         self._number_width = 0
-        self._columns = [Column(context, self._counts.text, self._no_match) for _ in WIDE]
-        self._dividers = [Divider(context) for _ in self._columns[1:]]
-        self._card_area = CardArea(id="columns")
+        parts = self._counts.text, self._no_match, self._covered
+        self.area = CardArea(context, [Column(context, *parts) for _ in WIDE], id="columns")
         self._tabs = BoardTabs(context)
         self._rule = ChangesRule(context, self._title)
         self._moves = CardMoves(self)
         self._keys = FrameLine(context, self._moves.key_parts, id="board-keys")
-        self.row_list = self._columns[0].cards
-        self.controllers = (self._moves, ColumnMarks(self), *self.controllers)
+        self.row_list = self.columns[0].cards
+        self.controllers = (self._moves, ColumnActions(self), *self.controllers)
 
     def compose(self) -> ComposeResult:
         """Compose filter and quick add, the columns with dividers between them, and the detail."""
@@ -98,45 +75,42 @@ class BoardPane(TaskPane):
         yield self._rule
         yield self.filter_bar
         yield self.quick_add
-        with self._card_area:
-            yield self._columns[0]
-            for divider, column in zip(self._dividers, self._columns[1:], strict=True):
-                yield divider
-                yield column
+        yield self.area
         yield self.detail
         yield self._keys
 
     def _title(self) -> Sequence[Part]:
-        """Return what stands in the rule: the list, where there is room, the order, and how many cards are marked."""
-        marked, home = sum(len(column.cards.marks) for column in self.columns), self.context.state.current_list
-        more = "   ".join(filter(None, (sorted_by(self.only.sort), f"{marked:,} marked" if marked else "")))
-        is_small = layout.is_compact(self.app.size)
-        cells = (0 if more else _SHORT_LIST_NAME) if is_small else _LIST_NAME
-        name = one_line(home.name, cells) if home is not None and cells else ""
-        gap = "   " if name and more else ""
-        return [part for part in ((name, "bold"), (f"{gap}{more}", "$muted")) if part[0]]
+        """Return what stands in the rule."""
+        return title_of(self.context, self.area.marked, self.only.sort, is_small=layout.is_compact(self.app.size))
 
     def _no_match(self) -> str:
         """Return that no card of any column matches the filter; empty if some does."""
-        cards = [column.cards for column in self.columns]
-        if any(column.rows_held for column in cards):
-            return ""
-        return self.filter_bar.no_match(is_searching=any(column.is_searching for column in cards))
+        area = self.area
+        return "" if area.has_cards else self.filter_bar.no_match(is_searching=area.is_searching)
 
     @override
     def focus_target(self) -> Widget:
         """The cards of all columns."""
-        return self._card_area
+        return self.area
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Give the focus to the cards at once, before the next key is handled."""
-        self.screen.set_focus(self._card_area, scroll_visible)
+        self.screen.set_focus(self.area, scroll_visible)
         return self
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> Sequence[Column]:
         """The columns that fit, from left to right."""
-        return self._columns[: len(self.specs)]
+        return self.area.columns
+
+    @property
+    def specs(self) -> tuple[ColumnSpec, ...]:
+        """What they hold."""
+        return self.area.specs
+
+    def _covered(self) -> int:
+        """Return how many lines of the columns the detail covers."""
+        return self.detail.outer_size.height if self.is_open and self.specs is not NARROW else 0
 
     def source(self, spec: ColumnSpec) -> CardsOfColumn:
         """Return the cards of a column that match the filter."""
@@ -144,10 +118,6 @@ class BoardPane(TaskPane):
         if only.sort and home is not None and home.total > MAX_SORTED:
             only = msgspec.structs.replace(only, sort="")
         return CardsOfColumn(self.context.db, self._list_id, spec.parts, only, lambda: self.context.state.needing)
-
-    def column_with(self, card: Card) -> int | None:
-        """Return the index of the column that a card belongs to; None when none holds it."""
-        return next((at for at, spec in enumerate(self.specs) if card.part in spec.parts), None)
 
     # Content
 
@@ -159,8 +129,15 @@ class BoardPane(TaskPane):
         """Show five columns, three, or one at a time."""
         specs = columns_at(self.size.width or self.app.size.width)
         if specs is not self.specs or self._list_id < 0:
-            self.specs = specs
+            self.area.specs = specs
             self._arrange()
+        else:
+            self._share_width(is_other=True)
+
+    def _share_width(self, *, is_other: bool) -> None:
+        """Divide the width among the columns, but for a filter, with which the columns stay."""
+        if not self.only.terms:
+            self.area.share_width(self.size.width or self.app.size.width, is_other=is_other)
 
     def _special_now(self) -> set[str]:
         """Return the tasks whose cards differ by more than the task: those that need the human, and the next."""
@@ -177,8 +154,9 @@ class BoardPane(TaskPane):
         self.only = self.sort_actions.applied(self.only)
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
-        for spec, column in zip(self.specs, self._columns, strict=False):
+        for spec, column in zip(self.specs, self.columns, strict=True):
             column.show(spec, self.source(spec))
+        self.area.share_width(self.size.width or self.app.size.width, is_other=True)
         self.go(min(self.at, len(self.specs) - 1))
         self._follow(target)
         self._redraw_lines()
@@ -190,7 +168,8 @@ class BoardPane(TaskPane):
         for column in self.columns:
             column.refilter(self.source(column.spec))
         if not self._follow(target) and not self.row_list.rows_held:
-            self.go(next((at for at, column in enumerate(self.columns) if column.cards.rows_held), self.at))
+            at = self.area.column_with_cards(range(len(self.columns)))
+            self.go(self.at if at is None else at)
         self._counts.update(only)
         self._redraw_lines()
 
@@ -205,6 +184,7 @@ class BoardPane(TaskPane):
         target = self.target()
         for column in self.columns:
             column.cards.reload()
+        self._share_width(is_other=False)
         self._follow(target)
         if self.is_open:
             self.detail.refreshed()
@@ -227,6 +207,7 @@ class BoardPane(TaskPane):
             column.cards.change(uids)
             if changes.touches("ask") or wider != self._number_width:
                 column.cards.redraw()
+        self._share_width(is_other=False)
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
         self.task_actions.note(target, selection, changes)
@@ -274,7 +255,7 @@ class BoardPane(TaskPane):
         needing = self.context.state.needing
         cards = board_pages.find(self.context.db, self._list_id, [uid], self.only, needing=needing) if uid else {}
         card = cards.get(uid or "")
-        at = self.column_with(card) if card is not None else None
+        at = self.area.column_with(card) if card is not None else None
         if at is None or uid is None:
             return False
         self.columns[at].cards.move_to(uid)
@@ -288,14 +269,8 @@ class BoardPane(TaskPane):
             self.row_list.redraw()
         for column in self.columns:
             column.head.redraw()
-        self._tabs.show([(spec.state, self._number(spec)) for spec in self.specs], self.at)
+        self._tabs.show([(spec.state, self._counts.of_tab(spec)) for spec in self.specs], self.at)
         self._show_keys()
-
-    def _number(self, spec: ColumnSpec) -> str:
-        """Return how many cards a tab shows, `2 ✗ 1` where one of three has a check or an agent that failed."""
-        number, failed = self._counts.text(spec.counts), self._counts.text((FAILED_OTHERWISE,))
-        mark = look("failed").mark(ascii_only=self.context.ascii_only)
-        return f"{number} {mark} {failed}" if spec.state == NEEDS_YOU and failed != "0" else number
 
     def _show_keys(self) -> None:
         """Show where keys would move the card."""
@@ -312,36 +287,15 @@ class BoardPane(TaskPane):
     def go(self, at: int) -> None:
         """Make a column the current one."""
         self.at, self.row_list = at, self.columns[at].cards
-        one = self.specs is NARROW
-        for number, column in enumerate(self._columns):
-            _display(column, number == at if one else number < len(self.specs))
-            column.cards.set_current(number == at)
-        for number, divider in enumerate(self._dividers, 1):
-            _display(divider, not one and number < len(self.specs))
+        self.area.show_current(at)
         self._redraw_lines()
         self._show_detail()
 
-    def do_column_left(self) -> None:
-        """Go to the next column with cards to the left."""
-        self._go_to_cards(range(self.at - 1, -1, -1))
-
-    def do_column_right(self) -> None:
-        """Go to the next column with cards to the right."""
-        self._go_to_cards(range(self.at + 1, len(self.specs)))
-
-    def _go_to_cards(self, places: Sequence[int]) -> None:
-        """Go to the first of these columns that has cards, as keys do nothing in an empty one; if none has, to none."""
-        at = next((at for at in places if self.columns[at].cards.rows_held), None)
-        if at is not None:
-            self.go(at)
-        elif places:
-            self.context.say("No more cards on this side.")
-
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Make the pressed column the current one."""
-        for at, column in enumerate(self.columns):
-            if column.display and column.region.contains_point(event.screen_offset) and at != self.at:
-                self.go(at)
+        at = self.area.column_at(event.screen_offset)
+        if at not in (None, self.at):
+            self.go(at)
 
     def on_board_tabs_chosen(self, event: BoardTabs.Chosen) -> None:
         """Go to the column whose tab was clicked."""
@@ -442,9 +396,3 @@ class BoardPane(TaskPane):
         if not self.is_open:
             return super().footer(small)
         return ("edit", "status", "note", "back", *(() if small else ("help",)))
-
-
-def _display(widget: Widget, display: bool) -> None:
-    """Show or hide a widget. Setting `display` to its current value would lay out and paint everything again."""
-    if widget.display != display:
-        widget.display = display

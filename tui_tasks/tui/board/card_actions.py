@@ -1,5 +1,5 @@
-"""Moves cards: to another column, which sets the status, or within a column, which changes the place in the list; and
-marks those of a column.
+"""Moves cards: to another column, which sets the status, or within a column, which changes the place in the list; marks
+those of a column, and goes to another.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class CardMoves(Controller):
     def _column_of(self, uid: str) -> int:
         """Return the column of a card now, even before the screen shows it there."""
         card = self._card(uid)
-        at = self._pane.column_with(card) if card is not None else None
+        at = self._pane.area.column_with(card) if card is not None else None
         return self._pane.at if at is None else at
 
     async def _put_into(self, uids: Sequence[str], spec: ColumnSpec) -> None:
@@ -231,17 +231,33 @@ class CardMoves(Controller):
                 order = cards.source.order
                 await self._pass([card], other, after=order(other) > order(card))
 
-    def _column_at(self, at: Offset) -> Column | None:
-        columns = self._pane.columns
-        return next((column for column in columns if column.display and column.region.contains_point(at)), None)
+    def _column_at(self, offset: Offset) -> Column | None:
+        at = self._pane.area.column_at(offset)
+        return self._pane.columns[at] if at is not None else None
 
 
-class ColumnMarks(Controller):
-    """Marks the cards in the current column of a board."""
+class ColumnActions(Controller):
+    """Goes to other columns of a board, and marks the cards in the current one."""
 
     def __init__(self, pane: BoardPane) -> None:
         self._pane = pane
         self._context = pane.context
+
+    def do_column_left(self) -> None:
+        """Go to the next column with cards to the left."""
+        self._go_to_cards(range(self._pane.at - 1, -1, -1))
+
+    def do_column_right(self) -> None:
+        """Go to the next column with cards to the right."""
+        self._go_to_cards(range(self._pane.at + 1, len(self._pane.specs)))
+
+    def _go_to_cards(self, places: Sequence[int]) -> None:
+        """Go to the first of these columns that has cards; if none has, to none."""
+        at = self._pane.area.column_with_cards(places)
+        if at is not None:
+            self._pane.go(at)
+        elif places:
+            self._context.say("No more cards on this side.")
 
     def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
         """Mark the range from the last mark; else all cards of the column; where all are marked, none."""

@@ -8,26 +8,30 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.geometry import Size
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Offset, Size
 from textual.message import Message
+from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.board.board_columns import CardsOfColumn, ColumnSpec
+from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardsOfColumn, ColumnSpec, widths
 from tui_tasks.tui.board.card_drawing import CardDrawing
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
-from tui_tasks.tui.widgets.textual_overrides import NoRelayout
+from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
+# For so many cards a column is made wide.
+_LOOKED_AT: Final = 20
 # How often at most the cards on screen are chosen anew, until those chosen fit.
 _FITTINGS: Final = 8
 
@@ -35,9 +39,11 @@ _FITTINGS: Final = 8
 class CardRows(VirtualList[Card]):
     """The cards of one column."""
 
-    def __init__(self, context: Context, drawing: CardDrawing) -> None:
+    def __init__(self, context: Context, drawing: CardDrawing, covered: Callable[[], int]) -> None:
+        """`covered` returns how many lines of the column the detail covers: cards keep their places beside it."""
         super().__init__(context, drawing, focusable=False)
         self._card_drawing = drawing
+        self._covered = covered
 
     @property
     def spec(self) -> ColumnSpec:
@@ -90,33 +96,34 @@ class CardRows(VirtualList[Card]):
         """Each card is as tall as its text, at most `lines` of its column where not all cards fit on screen."""
         cache, size = self._cache, self.size
         rows = cache.rows if cache.has_first and cache.has_last and not cache.is_cut else ()
-        heights = self._card_drawing.heights(rows, size.width, size.height) if rows else None
-        if heights is None:
-            return self._heights_on_screen(size)
-        tall, self._painter.gap = heights
+        fitted = self._card_drawing.heights(rows, size.width, size.height + self._covered()) if rows else None
+        tall, gap = fitted if fitted is not None else ([], 0)
+        self._painter.gap = gap
+        if fitted is None or sum(tall) + gap * (len(tall) - 1) > size.height:
+            return self._heights_on_screen(size, gap)
         if len(rows) != cache.height:
             self._cursor.resize(len(rows))
         return tall
 
-    def _heights_on_screen(self, size: Size) -> Sequence[int]:
+    def _heights_on_screen(self, size: Size, gap: int) -> Sequence[int]:
         """Have as many cards on screen as fit from the first one, with the cursor if it was; return their heights."""
         cache, drawing = self._cache, self._card_drawing
-        self._painter.gap = 0
         if not cache.rows:
             self._cursor.resize(self._capacity(size.height))
             return []
         tall: list[int] = []
         # The screen moves when a card above the cursor is taller, so that others are on screen, of other heights.
         for _ in range(_FITTINGS):
-            tall = drawing.heights_until(cache.rows[cache.top :], size.width, size.height)
+            tall = drawing.heights_until(cache.rows[cache.top :], size.width, size.height, gap)
             if cache.top + len(tall) == len(cache.rows):
-                left = size.height - sum(tall)
-                tall += drawing.heights_until(cache.rows[: cache.top][::-1], size.width, left)
+                left = size.height - sum(tall) - gap * len(tall)
+                tall += drawing.heights_until(cache.rows[: cache.top][::-1], size.width, left, gap)
             capacity = max(len(tall), 1)
             if capacity == cache.height:
                 break
             self._cursor.resize(capacity)
-        drawing.keep(cache.on_screen)
+        if self._covered() == 0:
+            drawing.keep(cache.on_screen)
         return [drawing.height_of(row, size.width) for row in cache.on_screen]
 
 
@@ -191,11 +198,17 @@ class Column(Vertical, NoRelayout):
     Column ColumnHead { margin-bottom: 1; }
     """
 
-    def __init__(self, context: Context, count: Callable[[Sequence[str]], str], no_match: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        count: Callable[[Sequence[str]], str],
+        no_match: Callable[[], str],
+        covered: Callable[[], int],
+    ) -> None:
         super().__init__()
-        drawing = CardDrawing(context)
-        drawing.no_match = no_match
-        self.cards = CardRows(context, drawing)
+        self._drawing = CardDrawing(context)
+        self._drawing.no_match = no_match
+        self.cards = CardRows(context, self._drawing, covered)
         self.head = ColumnHead(context, self.cards, count)
 
     def compose(self) -> ComposeResult:
@@ -210,13 +223,103 @@ class Column(Vertical, NoRelayout):
 
     def show(self, spec: ColumnSpec, source: CardsOfColumn) -> None:
         """Show other cards, or in another way."""
-        self.styles.width = f"{spec.share}fr"
         self.cards.set_spec(spec)
         self.cards.show(source)
+
+    @property
+    def wanted_width(self) -> int:
+        """In how many cells its cards are read at a glance; 0 without cards."""
+        return self._drawing.width_for(self.cards.rows_held[:_LOOKED_AT])
 
     def refilter(self, source: CardsOfColumn) -> None:
         """Show more or fewer of the same cards; marks stay."""
         self.cards.refilter(source, self.cards.cursor)
+
+
+class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, NoRelayout, can_focus=True):
+    """The columns, with dividers between them. It has the focus for all: moving the focus between widgets makes Textual
+    paint the whole screen.
+    """
+
+    def __init__(self, context: Context, columns: Sequence[Column], *, id: str) -> None:
+        super().__init__(id=id)
+        self.specs: tuple[ColumnSpec, ...] = WIDE
+        """The columns that fit."""
+        self._columns = columns
+        self._dividers = [Divider(context) for _ in columns[1:]]
+        self._have_cards: list[bool] = []
+
+    def compose(self) -> ComposeResult:
+        """Compose columns and dividers."""
+        yield self._columns[0]
+        for divider, column in zip(self._dividers, self._columns[1:], strict=True):
+            yield divider
+            yield column
+
+    def follow_focus(self) -> None:
+        """Draw the cursor in the style for a board with or without focus."""
+        for column in self._columns:
+            column.cards.follow_focus()
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns that fit, from left to right."""
+        return self._columns[: len(self.specs)]
+
+    def column_with(self, card: Card) -> int | None:
+        """Return the index of the column that a card belongs to; None when none holds it."""
+        return next((at for at, spec in enumerate(self.specs) if card.part in spec.parts), None)
+
+    def column_with_cards(self, places: Iterable[int]) -> int | None:
+        """Return the first of these columns that has cards, as keys do nothing in an empty one; None if none has."""
+        return next((at for at in places if self.columns[at].cards.rows_held), None)
+
+    @property
+    def marked(self) -> int:
+        """How many cards are marked."""
+        return sum(len(column.cards.marks) for column in self.columns)
+
+    @property
+    def has_cards(self) -> bool:
+        """Whether any column has cards."""
+        return any(column.cards.rows_held for column in self.columns)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether any column still searches for cards that match."""
+        return any(column.cards.is_searching for column in self.columns)
+
+    def column_at(self, offset: Offset) -> int | None:
+        """Return the index of the column at a place on the screen."""
+        shown = (at for at, column in enumerate(self.columns) if column.display)
+        return next((at for at in shown if self.columns[at].region.contains_point(offset)), None)
+
+    def show_current(self, at: int) -> None:
+        """Show which column is the current one; where one column fits, that one."""
+        one = self.specs is NARROW
+        for number, column in enumerate(self._columns):
+            _display(column, number == at if one else number < len(self.specs))
+            column.cards.set_current(number == at)
+        for number, divider in enumerate(self._dividers, 1):
+            _display(divider, not one and number < len(self.specs))
+
+    def share_width(self, width: int, *, is_other: bool) -> None:
+        """Make columns as wide as their cards need. With the same cards but for some, that changes where a column gets
+        its first card or loses its last one.
+        """
+        have = [bool(column.cards.rows_held) for column in self.columns]
+        if not is_other and have == self._have_cards:
+            return
+        self._have_cards = have
+        wanted = [column.wanted_width for column in self.columns]
+        for column, cells in zip(self.columns, widths(self.specs, wanted, width - len(have) + 1), strict=True):
+            column.styles.width = f"{cells}fr"
+
+
+def _display(widget: Widget, display: bool) -> None:
+    """Show or hide a widget. Setting `display` to its current value would lay out and paint everything again."""
+    if widget.display != display:
+        widget.display = display
 
 
 # The parts that each tab is drawn from, so that a click finds it.

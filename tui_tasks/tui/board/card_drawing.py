@@ -14,7 +14,7 @@ from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.board.board_columns import WIDE
-from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of
+from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of, width_of
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.tasks.task_text import EmptiedNote
@@ -44,8 +44,8 @@ class CardDrawing(RowDrawing[Card]):
         self._lines: list[list[Part]] = []
         # What cards show, each with its row and when it is out of date, in seconds of the monotonic clock.
         self._contents: dict[str, tuple[Card, float, CardContent]] = {}
-        # Of cards that do not all fit: for which width and content each has how many lines.
-        self._heights: dict[str, tuple[int, int, int]] = {}
+        # Of cards that are not all on screen: for which width, content and most lines each has how many.
+        self._heights: dict[str, tuple[int, int, int, int]] = {}
 
     def forget(self) -> None:
         """Drop the content of all cards, as something that all show has changed."""
@@ -59,7 +59,7 @@ class CardDrawing(RowDrawing[Card]):
         failed: the lines above the board say that too.
         """
         if len(rows) > height:
-            self._most = {}
+            self._most, self._fitted = {}, None
             return None
         self._contents = {row.uid: self._contents[row.uid] for row in rows if row.uid in self._contents}
         # Moving the cursor changes nothing of it.
@@ -70,21 +70,21 @@ class CardDrawing(RowDrawing[Card]):
         return self._fitted[1]
 
     def height_of(self, row: Card, width: int) -> int:
-        """Return how many lines a card has in a column whose cards do not all fit."""
-        content = self._content(row)
+        """Return how many lines a card has in a column whose cards are not all on screen."""
+        content, most = self._content(row), self._most.get(row.uid, self.spec.lines)
         held = self._heights.get(row.uid)
-        if held is None or held[:2] != (width, id(content)):
-            held = self._heights[row.uid] = (width, id(content), len(self._laid_out(row, width, self.spec.lines)))
-        return held[2]
+        if held is None or held[:3] != (width, id(content), most):
+            held = self._heights[row.uid] = (width, id(content), most, len(self._laid_out(row, width, most)))
+        return held[3]
 
-    def heights_until(self, rows: Sequence[Card], width: int, height: int) -> list[int]:
-        """Return the heights of the first cards, as many as fit into a height."""
+    def heights_until(self, rows: Sequence[Card], width: int, height: int, gap: int) -> list[int]:
+        """Return the heights of the first cards, as many as fit into a height with a gap after each."""
         tall: list[int] = []
         for row in rows:
             lines = self.height_of(row, width)
-            height -= lines
-            if height < 0:
+            if height < lines:
                 break
+            height -= lines + gap
             tall.append(lines)
         return tall
 
@@ -129,6 +129,12 @@ class CardDrawing(RowDrawing[Card]):
         if held[1] < math.inf:
             self.lasts(max(1, int((held[1] - now) * SECOND)))
         return held[2]
+
+    def width_for(self, rows: Sequence[Card]) -> int:
+        """Return the width in which cards are read at a glance; 0 without cards."""
+        contents = map(self._content, rows)
+        ascii_only = self.context.ascii_only
+        return max((self._indent(one) + width_of(one, ascii_only=ascii_only) + 1 for one in contents), default=0)
 
     def _laid_out(self, row: Card, width: int, most: int) -> list[list[Part]]:
         """Return at most so many lines of a card, without what is before its name."""

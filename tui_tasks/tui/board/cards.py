@@ -33,6 +33,10 @@ _NAME_LINES: Final = 4
 _NAME_AND_CHOICE: Final = 3
 _STANDING_LINES: Final = 3
 _NOTE: Final = 400
+# In cells: the part of a name or a note that a column makes room for, on so many lines.
+_AT_A_GLANCE: Final = 80
+_NAME_AT_A_GLANCE: Final = 2
+_NOTE_AT_A_GLANCE: Final = 3
 _TAGS: Final = 6
 # In cells: a tag at most, what is shown of a note behind the standing at least, and an age.
 _TAG: Final = 20
@@ -199,6 +203,22 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
     if text and standing and not left:
         _append(standing[-1], text.strip('"'), room, ascii_only)
     return [*name, *([(line, color)] for line in note), *standing]
+
+
+def width_of(content: CardContent, *, ascii_only: bool = False) -> int:
+    """Return the least width in which a card's name and its note are read at a glance."""
+    name = _least_width(content.name, _NAME_AT_A_GLANCE, ascii_only)
+    note = _least_width(content.note[0], _NOTE_AT_A_GLANCE, ascii_only)
+    return max(name, note)
+
+
+def _least_width(text: str, most: int, ascii_only: bool) -> int:
+    """Return the least width in which the beginning of a text has so many lines at most."""
+    shown = safe_line(text, _AT_A_GLANCE, ascii_only=ascii_only)
+    width = -(-cell_len(shown) // most)
+    while len(text_lines.wrapped(shown, max(width, 1))) > most:
+        width += 1
+    return width
 
 
 def _fitted_question(text: str, room: int, most: int, ascii_only: bool) -> str:
