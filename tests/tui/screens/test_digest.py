@@ -56,13 +56,13 @@ async def test_each_thing_is_told_whole_and_apart_from_what_matters_less(
     report(evening[6], "failed", "E   assert 403 == 200")
     async with opened(make_app(evening.path), size) as pilot:
         await press(pilot.app, pilot, "D")
-        told = lines(pilot.app)[4:-2]
+        told = lines(pilot.app)[5:-2]
         rows = [row for row in told if row[3:4].strip()]
         assert len(rows) == len(pilot.app.screen.listed.rows)
         assert all(re.search(r" (now|\d+[mh])$", row) for row in rows)
         (at,) = (at for at, row in enumerate(told) if "#6  check failed" in row)
         said = " ".join(" ".join(told[at : at + 3]).replace(" now ", " ").split())
-        assert 'reported done, but check "tests" failed: assert 403 == 200' in said and "…" not in "".join(told)
+        assert '"tests" failed: assert 403 == 200' in said and "…" not in "".join(told)
         kinds = "\n".join(row[3:].rstrip() for row in told).strip().split("\n\n")
         assert [kind[0] for kind in kinds] == ["?", "✗", "□"]
         assert told[at][3:].startswith("✗ #6  check failed ") and "Write integration tests" in told[at]
@@ -84,7 +84,15 @@ async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_r
     report(evening[6], "failed", "1 failed, 1 passed in 0.31s")
     async with opened(make_app(evening.path), (120, 24)) as pilot:
         await press(pilot.app, pilot, "D")
-        texts = ("reported done", "smtp: 535", "test_dst_gap", "failed at", "a job that", "its checks")
+        texts = (
+            '"tests" failed',
+            "nothing to check",
+            "smtp: 535",
+            "test_dst_gap",
+            "failed at",
+            "a job that",
+            "its checks",
+        )
         rows = [line for line in lines(pilot.app)[3:] if line[3:4] in tuple("?✗✓!□")]
         found = {row.index(text) for row in rows for text in texts if text in row}
         assert len(found) == 1, rows
@@ -105,6 +113,22 @@ async def test_the_line_below_the_title_counts_the_rows_of_the_digest(
         counts = counts_line(pilot.app) if size[0] >= 60 else lines(pilot.app)[1]
         assert re.match(r" \? 2 questions +✗ 1 failed +▲ 0 stuck", counts)
         assert ("□ 3 unproven   ✓ 1 proven" in counts) is (size[0] >= 60)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_digest_says_which_job_is_slow_and_what_has_changed_in_the_words_above_a_pane(
+    evening: Plan, make_app: MakeApp, size: tuple[int, int]
+) -> None:
+    async with opened(make_app(evening.path), size) as pilot:
+        above = "\n".join(lines(pilot.app)[:6])
+        await press(pilot.app, pilot, "D")
+        if size[0] == 40:
+            assert "changed ─" in shown(pilot.app)
+            return
+        assert "◐ S1 slow" in counts_line(pilot.app)
+        (changes,) = [line for line in lines(pilot.app) if line.startswith("  • since 19:58: failed #3 · asked #4, #7")]
+        assert "✗ 2 failed" in above and "✗ 2 failed" in counts_line(pilot.app)
+        assert not counts_line(pilot.app).startswith("─") and changes
 
 
 async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, plan: Plan) -> None:
@@ -214,7 +238,9 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         (row,) = (line for line in lines(pilot.app)[1:] if "Server status" in line)
         assert row.split()[2:4] == ["ok", "again"] and row.split()[-1] == "45m"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
-        assert counts_line(pilot.app).startswith(" ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ! 1 late   ✓ 1 ok again ")
+        assert counts_line(pilot.app).startswith(
+            " ? 2 questions   ✗ 2 failed   ▲ 0 stuck   ◐ S1 slow   ! 1 late   ✓ 1 ok again "
+        )
 
 
 async def test_late_jobs_and_tasks_are_named_in_the_digest_and_enter_goes_there(

@@ -76,13 +76,14 @@ _MOST: Final = 3
 def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]:
     """Return what is said beside the name of a line, if that does not say it all, and its style."""
     if line.part == "needs_you":
-        return "" if line.kind in ("ask", "left") else line.text, ""
+        text = line.text if line.kind != "check" else line.text.removeprefix("reported done, but ")
+        return "" if line.kind in ("ask", "left") else text.removeprefix("check "), ""
     if line.part == "failed":
         text = line.words(time_of)
         if line.state in LOUD:
             text = text.removeprefix(f"{_LOOKS[line.state].word}: ").removeprefix("error: ")
         return text, "" if line.state in LOUD else "$muted"
-    return line.text, "" if line.part == "late" else "$muted"
+    return line.text.removeprefix("reported done, with "), "" if line.part == "late" else "$muted"
 
 
 def _look(line: DigestLine) -> Look:
@@ -203,9 +204,11 @@ class DigestRows(RowDrawing[DigestRow]):
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
         return [(f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
-    def counts(self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int) -> list[Group]:
-        """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: all that needs the human, as above every
-        pane, and how much of that has no line here; then how much there is of each other part.
+    def counts(
+        self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int, slow: Sequence[Part] = ()
+    ) -> list[Group]:
+        """Return `? 3 questions`, `✗ 2 failed`, and so on, as far as it fits: all that needs the human and which job is
+        `slow`, as above every pane, and how much of that has no line here; then how much there is of each other part.
         """
         numbers = tally(need for need in needs if need.kind not in (LATE_JOBS, LATE))
         here = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
@@ -220,6 +223,8 @@ class DigestRows(RowDrawing[DigestRow]):
         shown += [(_STUCK, sum(trouble.values()), trouble_text(trouble))]
         shown += [(LOOKS[_WAITING[word]], number, counted(number, word)) for word, number in numbers.items()]
         groups = [self._count(look, number, text) for look, number, text in shown]
+        if slow:
+            groups.insert(3, Group(slow))
         if before:
             groups.append(Group([(f"{before:,} of them from before", "")]))
         groups += [self._count(look, number, f"{number:,} {look.word}") for look, number in others.items() if number]

@@ -50,8 +50,8 @@ _PACE: Final = 0.5
 _REST: Final = 10
 # A digest of more entries is read in a thread: keys are handled meanwhile.
 _MANY: Final = 20_000
-# The lines around the rows: title, counts, agents, rule, an empty one and the foot.
-_AROUND: Final = 6
+# The lines around the rows: title, agents, counts, what has changed, rule, an empty one and the foot.
+_AROUND: Final = 7
 
 
 class DigestScreen(Overlay):
@@ -114,7 +114,7 @@ class DigestScreen(Overlay):
         if self._digest is None:
             return ()
         lines = [row.line for row in self.listed.rows if row.entry is None]
-        return self._drawing.counts(self._needs.all(), lines, width)
+        return self._drawing.counts(self._needs.all(), lines, width, self._head.slow_jobs())
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""

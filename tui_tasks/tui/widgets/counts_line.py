@@ -105,7 +105,9 @@ def counts_line(context: Context, *, id: str, own: Callable[[int], Sequence[Grou
         is_alone = is_compact(line.app.size)
         if own is None:
             return counts.groups(line.app.size)
-        return own(width) if is_alone else _in_rule(context, width, own(width - _ENDS))
+        if is_alone or not (found := own(width - 2)):
+            return own(width)
+        return [Group([("  ", "")], gap=""), replace(found[0], gap=""), *found[1:]]
 
     line = GroupLine(context, groups, id=id)
     counts = Counts(context, line.lasts)
@@ -243,6 +245,21 @@ class Counts:
         news = changes_text.what_changed(self._context, found) if width else ()
         ways = changes_text.news_ways(news, since, is_wide=width >= WIDE, ascii_only=self._context.ascii_only)
         return Changes((f"{mark} ", NEW), numbers, *ways)
+
+    def changed_parts(self, width: int) -> list[Part]:
+        """Return what agents have done that the human has not seen, in as many words as fit in so many cells."""
+        changes = self._changed(self._needs.all(), width)
+        if changes is None:
+            return []
+        ways = (*changes.words, *changes.marks, *changes.fewer_marks, *changes.numbers)
+        room = width - cell_len(changes.mark[0])
+        return changes.parts(next((words for words in ways if cell_len(words) <= room), changes.numbers[-1]))
+
+    def slow_parts(self) -> list[Part]:
+        """Return which job is slow: `◐ S1 slow`; nothing where none is."""
+        jobs = self._slow_jobs()
+        slow = self._slow(jobs) if jobs else None
+        return slow.parts(slow.text) if slow is not None else []
 
     def _looked_at(self) -> str:
         """Return since when changes are new."""

@@ -265,6 +265,16 @@ def changed_parts(context: Context) -> list[Part]:
     return [(f"{sign('changed', ascii_only=context.ascii_only)} ", NEW), (words, "$muted")]
 
 
+class ChangesLine(FrameLine):
+    """What has changed, below the counts of a screen; on a small screen it stands in a rule instead."""
+
+    SCOPED_CSS = False
+    DEFAULT_CSS = "Screen.-narrow ChangesLine, Screen.-short ChangesLine { display: none; }"
+
+    def __init__(self, context: Context, counts: Counts) -> None:
+        super().__init__(context, lambda width: [("  ", ""), *counts.changed_parts(width - 3)])
+
+
 class ScreenHead:
     """The lines above a screen that lies over the panes, from its title to the rule.
 
@@ -291,10 +301,9 @@ class ScreenHead:
         self._in_short = Counts(context, self.title.lasts)
         self._agents = AgentLines(context, id=f"{id}-agents")
         self._counts = counts_line(context, id=f"{id}-now", own=counts)
+        self._changes = ChangesLine(context, self._in_short) if counts is not None else None
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below, most=most)
-        self._rule = ChangesRule(
-            context, id=f"{id}-rule", has_changes=counts is None, has_rows=lambda: self._needs.has_needs
-        )
+        self._rule = ChangesRule(context, id=f"{id}-rule", has_rows=lambda: self._needs.has_needs)
 
     def _in_title(self, room: int) -> Sequence[Part]:
         """Return the counts for the line of the title where they have no line of their own."""
@@ -305,8 +314,14 @@ class ScreenHead:
         yield self.title
         yield self._agents
         yield self._counts
+        if self._changes is not None:
+            yield self._changes
         yield self._needs
         yield self._rule
+
+    def slow_jobs(self) -> list[Part]:
+        """Return which job is slow, for the counts of a screen."""
+        return self._in_short.slow_parts()
 
     def height(self, screen: Size) -> int:
         """Return the number of lines on a screen of a size."""
@@ -317,5 +332,6 @@ class ScreenHead:
 
     def redraw(self) -> None:
         """Draw the lines again."""
-        for line in (self.title, self._agents, self._counts, self._needs, self._rule):
-            line.redraw()
+        for line in (self.title, self._agents, self._counts, self._changes, self._needs, self._rule):
+            if line is not None:
+                line.redraw()
