@@ -189,8 +189,9 @@ async def test_the_digest_and_the_statistics_do_not_repeat_above_what_their_line
         await press(app, pilot, "D")
         await until(pilot, lambda: "Digest" in lines(app)[0] and shown(app).count("test_dst_gap") == 1)
         counts = 2 + has_air(app.size)
-        assert not needs_rows(app) and not lines(app)[counts + 1], "no rule ends rows that are not there"
-        assert lines(app)[counts + 2], "one empty line is enough"
+        assert [row[:4] for row in needs_rows(app)] == ["  • "], "what has changed alone"
+        assert not lines(app)[counts + 2], "no rule ends rows that are not there"
+        assert lines(app)[counts + 3], "one empty line is enough"
         await press(app, pilot, "escape", "S")
         await until(pilot, lambda: "Stats" in lines(app)[0] and "#3" in "\n".join(below(app)))
         assert shown(app).count("test_dst_gap") == 1

@@ -247,11 +247,14 @@ class Counts:
         return Changes((f"{mark} ", NEW), numbers, *ways)
 
     def changed_parts(self, width: int) -> list[Part]:
-        """Return what agents have done that the human has not seen, in as many words as fit in so many cells."""
+        """Return what agents have done that the human has not seen, without since when, in as many words as fit in so
+        many cells.
+        """
         changes = self._changed(self._needs.all(), width)
         if changes is None:
             return []
-        ways = (*changes.words, *changes.marks, *changes.fewer_marks, *changes.numbers)
+        named = (words for words in changes.words if not words.startswith("since "))
+        ways = (*named, *changes.marks, *changes.fewer_marks, *changes.numbers[1:])
         room = width - cell_len(changes.mark[0])
         return changes.parts(next((words for words in ways if cell_len(words) <= room), changes.numbers[-1]))
 
