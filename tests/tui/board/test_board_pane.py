@@ -181,7 +181,7 @@ async def test_a_column_that_gets_its_first_card_or_loses_its_last_one_changes_w
 async def test_an_empty_column_gives_its_room_to_those_with_long_names(plan, make_app):
     with Store(plan.path) as store:
         other = store.commit(CreatePlan("Other"), actor="human", now=NOW)[0].uid
-        name = "Write the tests that say what happens where two of them run at once"
+        name = "Write tests that say what happens where two of them run at once"
         store.commit(AddTask(name, other), actor="human", now=NOW)
     app = make_app(plan.path, pane="board", list_name=other)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -247,7 +247,7 @@ async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_do
         assert failed.color == StyleCache.of(app).style("$state-failed").color, "failed tasks are not counted in green"
         assert "Which one?" in " ".join(shown(app).split())
         last = lines(app)[-2].split("│")[1]
-        assert last.split() == ["#auth"], "the card at work is whole"
+        assert last.split() == ["!high", "·", "#auth"], "the card at work is whole"
         assert "GA property" in shown(app)
         await pilot.resize_terminal(80, 23)
         await settle(pilot)
