@@ -208,11 +208,9 @@ class _Inputs:
 
     def __init__(self, checks: Checks) -> None:
         self.checks, self.now, self.reads = checks, checks.inputs, 0
-        self.looks: list[bool] = []
 
-    def look(self, store, now, *, has_runs):
-        """See nothing: the stats are as they were. Keep whether inputs were looked at."""
-        self.looks.append(has_runs)
+    def look(self, store, now):
+        """See nothing: the stats are as they were."""
 
     def read_inputs(self, store, run_uids, now):
         self.reads += 1
@@ -230,17 +228,6 @@ def read_again(talk, checks) -> _Inputs:
     checks.define(GATE)
     talk.session.checks = _Inputs(checks)
     return talk.session.checks
-
-
-@pytest.mark.parametrize("request_of", [task, lambda talk, uid: add(talk)], ids=["a read", "a write"])
-def test_inputs_are_looked_at_before_the_first_request_after_a_check_was_run(talk, checks, read_again, request_of):
-    uid = add(talk)
-    assert set(read_again.looks) == {False}
-    talk.ok("control:request_check", uid=uid)
-    read_again.looks.clear()
-    request_of(talk, uid)
-    request_of(talk, uid)
-    assert read_again.looks == [False, True, True]
 
 
 @pytest.mark.parametrize("way", SETTING_DONE)

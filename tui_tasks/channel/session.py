@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 
-class CheckWasRun(Exception):
-    """A check was run in this database, perhaps by another process: look at the inputs of checks first."""
-
-
 class Session:
     """Serves the requests of one channel, in the thread that opened the store.
 
@@ -79,8 +75,6 @@ class Session:
         self.identity = identity
         self.clock = clock
         self.checks: CheckKeeper | None = None
-        # Until a transaction has found that a check was run, the database is not read only to find that out.
-        self._has_check_runs = False
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
         self._presence = presence = None if identity.read_only else presence
         self._messages = messages = MessageDelivery(
@@ -150,18 +144,6 @@ class Session:
         return [self._encoder.line(reply) for reply in ([replies] if batch else replies)]
 
     def _serve(self, lines: list[Line]) -> list[ReplyLine]:
-        try:
-            return self._serve_once(lines)
-        except CheckWasRun:
-            self._has_check_runs = True
-            return self._serve_once(lines)
-
-    def _serve_once(self, lines: list[Line]) -> list[ReplyLine]:
-        """Serve the lines of a group.
-
-        Raises:
-            CheckWasRun: nothing was done yet; call it again.
-        """
         now = self.clock()
         self.look_at_checks()
         waiting: list[Waiting] = []
@@ -199,23 +181,13 @@ class Session:
             # If the database stays locked, skip this rather than delay the requests. What else is wrong with it, the
             # requests themselves find.
             with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
-                self.checks.look(self.store, self.clock(), has_runs=self._has_check_runs)
-
-    def _refuse_unseen_run(self, reading: Reading) -> None:
-        """Refuse to serve before the inputs of checks were looked at.
-
-        Raises:
-            CheckWasRun: they were not, and there may be some.
-        """
-        if not self._has_check_runs and self.checks is not None and reading.state_cache.has_check_runs:
-            raise CheckWasRun
+                self.checks.look(self.store, self.clock())
 
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting], *, settles: bool = True) -> list[Any] | None:
         """Serve lines that write nothing. With `settles`, return None if something must be written first: a lapsed
         lease, a message's delivery.
         """
         with self.store.reading() as reading:
-            self._refuse_unseen_run(reading)
             if not settles:
                 return [self._serve_line(line, now, reading, waiting) for line in lines]
             lapse = reading.state_cache.next_lapse()
@@ -242,7 +214,6 @@ class Session:
                 try:
                     is_in_steps = not savepoints and _is_in_steps(lines[0])
                     with self.store.transaction(now, savepoints=savepoints, in_steps=is_in_steps) as transaction:
-                        self._refuse_unseen_run(transaction)
                         _release_lapsed_claims(transaction)
                         return [self._serve_line(line, now, transaction, waiting) for line in lines]
                 except HalfWritten:

@@ -161,11 +161,6 @@ class StateCache:
         return check_queries.of_task(self._db, task, home, known)
 
     @property
-    def has_check_runs(self) -> bool:
-        """Whether a check was ever run."""
-        return self._has_any("check_run")
-
-    @property
     def has_work(self) -> bool:
         """Whether an agent was ever started on a task."""
         return self._has_any("work")
@@ -232,8 +227,8 @@ class StateCache:
             self._has_rows["check_definition"] = True
         elif entity == "settings":
             self._recorded = None
-        elif entity in ("check_run", "work"):
-            self._has_rows[entity] = True
+        elif entity == "work":
+            self._has_rows["work"] = True
 
     def follow_new_task(self, task: Task) -> None:
         """Update the rank of the last task of a new task's list."""

@@ -111,11 +111,10 @@ class CheckKeeper:
     def _others(self) -> _Others:
         return self._review(), self._rules(), self._asks()
 
-    def look(self, store: Store, now: int, *, reads_contents: bool = False, has_runs: bool = True) -> None:
+    def look(self, store: Store, now: int, *, reads_contents: bool = False) -> None:
         """Write changes of the configuration and of input files into the state.
 
-        `reads_contents`: also read all contents now and then, as a scheduler does. `has_runs`: whether a check may have
-        been run, so that there are inputs.
+        `reads_contents`: also read all contents now and then, as a scheduler does.
 
         Raises:
             StorageFailed: the database cannot be read or written.
@@ -127,7 +126,7 @@ class CheckKeeper:
             self._last_defined, self._last_others = profiles, others
         if store.db.machine and profiles.is_known and self._authority >= Authority.UPDATES:
             self._place(store, profiles, now)
-        if self._watch is not None or (has_runs and check_queries.has_passed(store.db)):
+        if self._watch is not None or check_queries.has_passed(store.db):
             self._input_watch().look(store, profiles, now, reads_contents=reads_contents)
 
     def read_inputs(self, store: Store, run_uids: Iterable[str], now: int) -> dict[str, bool]:
