@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -79,7 +80,8 @@ def test_keys_requests_and_replies_go_at_once_and_none_is_taken_for_another(star
     screen.wait_for(lambda: len(agent.replies) == len(typed))
     screen.wait_for(lambda: screen.shows("+ Buy #infra milk q1234"))
     screen.type("\r")
-    screen.wait_for(lambda: screen.shows("Agent 20") and screen.shows("○ Buy milk q1234"))
+    row = re.compile(r"○ #\d+ +Buy milk q1234")
+    screen.wait_for(lambda: screen.shows("Agent 20") and any(map(row.search, screen.screen.display)))
     assert [reply["id"] for reply in agent.replies] == list(range(len(typed)))
     assert all(reply["ok"] for reply in agent.replies)
     with Store(str(path), read_only=True) as store:
