@@ -81,13 +81,20 @@ def lines(app: TaskApp) -> list[str]:
 
 
 def counts_line(app: TaskApp) -> str:
-    """The counts, and what has changed. The agents may have two rows above, and an empty one below them."""
-    counts = re.sub("^[─ -] ", " ", lines(app)[_counts_at(app)])
-    return re.sub(r" {4,}", "   ", re.sub(r" [─-]+( |$)", "   ", counts)).rstrip()
+    """The counts, and what has changed, which may have a row below. The agents may have two rows above, and an empty
+    one below them.
+    """
+    at = _counts_at(app)
+    rows = lines(app)[at : at + 1 + _has_changes(app)]
+    return "   ".join((f" {rows[0].strip()}", *map(str.strip, rows[1:])))
 
 
 def _counts_at(app: TaskApp) -> int:
-    return next((at for at, line in enumerate(lines(app)[:5]) if re.match("[─ -] [?] ", line)), 2)
+    return next((at for at, line in enumerate(lines(app)[:5]) if re.match(" +[?] \\d", line)), 2)
+
+
+def _has_changes(app: TaskApp) -> bool:
+    return lines(app)[_counts_at(app) + 1].startswith((" • since", " * since"))
 
 
 def agents_line(app: TaskApp) -> str:
@@ -106,8 +113,8 @@ def above(app: TaskApp) -> str:
 
 
 def needs_rows(app: TaskApp) -> list[str]:
-    """The rows of what needs the human, below the counts."""
-    return above(app).splitlines()[_counts_at(app) :]
+    """The rows of what needs the human, below the counts and what has changed."""
+    return above(app).splitlines()[_counts_at(app) + _has_changes(app) :]
 
 
 def below(app: TaskApp) -> list[str]:

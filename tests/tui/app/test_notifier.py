@@ -13,7 +13,7 @@ from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
 from tui_tasks.core.job_snapshots import ON_TIME
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RequestChecks, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, NoteRunAgent, RequestChecks, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import task_queries
@@ -140,6 +140,18 @@ async def test_a_failed_task_and_a_failed_run_are_told(plan, make_app, calls, ag
         await until(pilot, lambda: len(calls) == 4)
     assert calls[1] == "\x1b]9;tui-tasks: failed: Ship auth flow\x1b\\"
     assert calls[3] == "\x1b]9;tui-tasks: job failed: Digest mail\x1b\\"
+
+
+async def test_a_run_in_which_the_task_of_its_agent_failed_is_told_once_with_the_task(plan, make_app, calls, agent):
+    app = make_app(plan.path)
+    async with unattended(app) as pilot:
+        (job,) = await commit(app, pilot, agent, job_named("Nightly audit"))
+        (run,) = await commit(app, pilot, agent, RunJob(job.uid), actor="human")
+        await commit(app, pilot, agent, NoteRunAgent(run.uid, "claude-1", "s-1"), actor="system")
+        failed = EditTask(plan[5], {"status": "failed"})
+        await commit(app, pilot, agent, failed, FinishRun(run.uid, "error", "exit 1"))
+        await until(pilot, lambda: calls)
+    assert calls == ["bell", "\x1b]9;tui-tasks: failed: Ship auth flow\x1b\\"]
 
 
 async def test_a_failed_check_is_told_where_the_task_was_reported_done(plan, make_app, calls, report, checks):

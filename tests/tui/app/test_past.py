@@ -239,7 +239,7 @@ async def test_an_agent_whose_last_connection_had_ended_is_gone_and_the_line_of_
         await until(pilot, lambda: "▲ 1 gone" in counts_line(app))
         assert "▲ claude-1 gone #5" in agents_line(app)
         await press(app, pilot, "less_than_sign")
-        assert "▲ 0 stuck" in counts_line(app) and "◐ claude-1 #5" in agents_line(app)
+        assert "▲ 0 stuck or gone" in counts_line(app) and "◐ claude-1 #5" in agents_line(app)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.read.ask_queries import open_asks, waiting
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import ask_text
-from tui_tasks.tui.asks.ask_answers import Reply
+from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
 from tui_tasks.tui.painting import unhidden_prose
@@ -349,6 +350,18 @@ async def test_a_question_put_off_stays_put_off_and_the_inbox_opens_on_another(p
         await settle(pilot, "k", "z")
         assert not isinstance(app.screen, Inbox)
         assert all(ask.state == "open" for ask in asks(app).values())
+
+
+@pytest.mark.parametrize("keys", [(), ("escape", "a")], ids=["while it is open", "opened anew"])
+async def test_a_question_that_was_put_off_is_back_in_its_place_after_an_hour(plan, make_app, keys):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "z")
+        assert said(app) == "Put off for an hour, behind all others. z on it takes it up before."
+        app.context.clock.now = lambda: NOW + HOUR
+        await settle(pilot, *keys)
+        await until(pilot, lambda: "later" not in shown(app))
+        assert app.screen.listed.rows[0].uid == asks(app)["claude-1"].uid
 
 
 async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew(plan, make_app):
@@ -769,7 +782,7 @@ async def test_a_question_its_answers_and_what_goes_on_fit_without_scrolling(eve
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, *keys)
         assert app.screen._both.scroll.max_scroll_y == 0
-        assert "deny" in shown(app) if "j" in keys else "#5 keeps running meanwhile." in shown(app)
+        assert "deny" in shown(app) if "j" in keys else "? asks 9m · #5 keeps running ─" in shown(app)
 
 
 @pytest.mark.parametrize(("lines_of_screen", "is_whole"), [(40, True), (19, False)])

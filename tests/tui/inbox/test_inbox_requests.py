@@ -114,7 +114,7 @@ async def test_a_request_whose_hook_waits_is_answered_by_a_key(waiting, make_app
     app = make_app(waiting)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        assert "It waits for your answer." in shown(app)
+        assert " · it waits ─" in shown(app)
         await settle(pilot, "y")
         assert 'answered just now: "Allow"' in shown(app)
 

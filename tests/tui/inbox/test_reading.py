@@ -119,7 +119,7 @@ async def test_ten_questions_are_answered_in_a_row_by_ten_keys_once_each_was_rea
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
         for _ in range(10):
-            await press(app, pilot, "1" if app.screen.view.options else "y", LATE)
+            await press(app, pilot, "1" if app.screen.questions.view.options else "y", LATE)
         assert ask_queries.open_asks(app.link.db) == [] and "That was the last." in said(app)
 
 
@@ -405,7 +405,7 @@ async def test_once_the_hook_has_gone_the_line_says_that_only_its_own_window_can
             approve = "1 Allow" if screen == "a" else "y Allow"
             option = "Allow once, and from now on"
             assert approve in shown(app) and option in shown(app)
-        offered = ("It waits for your answer", option, approve, "d Deny", " Choose", "a Answer")
+        offered = ("it waits", option, approve, "d Deny", " Choose", "a Answer")
         await until(
             pilot,
             lambda: (

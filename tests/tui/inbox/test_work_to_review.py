@@ -226,6 +226,6 @@ async def test_an_agent_that_is_gone_has_not_left_a_task_whose_work_is_to_be_rev
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert plan[8] not in app.state.left and "gone" not in shown(app)
+        assert plan[8] not in app.state.left and "▲ 0 stuck or gone" in shown(app)
         (row,) = [line for line in below(app) if line[3:].startswith("⇡ #8")]
         assert "3 files +41 -7" in row

@@ -159,7 +159,7 @@ async def test_read_only_the_foot_offers_no_answer(make_app, plan):
 async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(plan, make_app):
     app = make_app(plan.path, read_only=True)
     async with opened(app, (120, 40)):
-        assert "started #5 ─" in shown(app) and ". Seen" not in lines(app)[-1]
+        assert "started #5\n" in shown(app) and ". Seen" not in lines(app)[-1]
 
 
 async def test_a_message_that_is_too_long_for_a_line_is_read_to_its_end_and_nothing_moves(plan, make_app):

@@ -91,7 +91,7 @@ async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(ap
     async with opened(app) as pilot:
         (line,) = (line for line in above(app).splitlines() if "S1  nightly: no paper" in line)
         assert line.endswith(" now"), "with its age"
-        await pilot.click("#needs", offset=(line.index("nightly"), needs_rows(app).index(line)))
+        await pilot.click("#needs", offset=(line.index("nightly"), 1 + needs_rows(app).index(line)))
         assert app.navigation.pane_name == "schedule"
 
 
@@ -101,7 +101,7 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
         await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app) and "✗ failures put away" in above(app)
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: "? 2 questions  ✗ failures put away  ▲ 0 stuck" in counts_line(app))
+        await until(pilot, lambda: "? 2 questions  ✗ failures put away  ▲ 0 stuck or gone" in counts_line(app))
         await press(app, pilot, "u")
         assert "✗ #3  Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, ".", ".")
@@ -162,7 +162,7 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert "◐ claude-1 #5" in agents_line(app)
         agent(OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "claude-1 waiting" in above(app))
-        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 0 stuck   • ")
+        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 0 stuck or gone   • ")
         assert agents_line(app) == " ? claude-1 waiting #4   ? claude-2 waiting #7"
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
@@ -185,11 +185,11 @@ async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(pl
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: failed #3 · asked #4, #7 · started #5")
+        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7, started #5")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: counts_line(app).endswith(" started #5 · 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith(" started #5, 1 deleted"))
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
         await until(pilot, lambda: counts_line(app).endswith(" started #5"))
@@ -221,8 +221,8 @@ ROWS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck   "
-        assert counts_line(app) == f"{counts}• since 19:58: failed #3 · asked #4, #7 · started #5"
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone   "
+        assert counts_line(app) == f"{counts}• since 19:58: failed #3, asked #4 #7, started #5"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
         for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -250,9 +250,10 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
             parts = [segment for segment in app.query_one("#needs").render_line(row) if segment.text.strip()]
             mark, number, text, *cause, aside = parts
             assert mark.style.color == style(color).color
-            assert {each.style.color for each in (number, *cause, aside)} == {style("$muted").color}
-            assert text.style.color == style("").color
+            assert {each.style.color for each in (number, aside)} == {style("$muted").color}
+            assert (cause or [text])[0].style.color == style("").color, "of a failure one reads the cause"
             assert [each.text for each in cause] == ["test_dst_gap: expected 02:30, got 03:30"] * (row == 2)
+            assert not cause or text.style.color == style("$muted").color
 
 
 async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
@@ -285,20 +286,22 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
             await pilot.pause()
             await press(app, pilot, "g")
             needs = needs_rows(app)
-            assert re.search("[?] 2 (questions)? +✗ 1 failed +▲ 0 stuck", counts_line(app))
+            assert re.search("[?] 2 (questions|ask) +✗ 1 failed +▲ 0 stuck or gone", counts_line(app))
             assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
             if size[1] > 16:
                 assert needs[0].startswith(" • ? #4")
                 assert any(line.startswith(" • ✗ #3") for line in needs), "in a row of its own"
             else:
-                assert needs[0].startswith(" • ? #7") and needs[1:] == [" • + 1 question #4, 1 failed #3"]
+                assert re.fullmatch(r" • \? #4 .*", needs[0]), needs
             rows = [line for line in below(app) if re.match(r".. . #\d", line)]
             assert len(rows) >= (8 if size[1] > 16 else 5)
 
 
 async def test_where_there_is_one_line_it_shows_all(app):
     async with opened(app, (120, 12)) as pilot:
-        assert lines(app)[0].startswith(" ? 2 questions   ✗ 1 failed   ▲ 0 stuck   • 4 changed since 19:58")
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone  "
+        assert lines(app)[0].startswith(f"{counts}? claude-2 waiting #7  ◐ claude-1 ")
+        assert lines(app)[-2].endswith("• failed #3, asked #4 #7, started #5")
         await pilot.resize_terminal(40, 24)
         await until(pilot, lambda: lines(app)[0].startswith(" ◐ claude-1 #5  ? 2  ✗ 1"))
 
@@ -488,7 +491,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert above(pilot.app).splitlines()[-1] == " • + 198 questions"
+        assert re.search(r"✗ #3  Fix flaky .*  [+] 197 questions +17m$", above(pilot.app))
         assert len(set(laid_out)) < 60
 
 
@@ -502,7 +505,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "! 100+ late" in counts_line(pilot.app)
         last = above(pilot.app).splitlines()[-1]
-        assert last == "   + 95+ late"
+        assert re.fullmatch(r"   ! #\d+ +Chore \d+: due Fri 2026-01-02 +[+] 94[+] late +46w", last)
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -624,7 +627,7 @@ async def test_a_program_that_has_just_ended_is_at_work_until_its_changes_are_re
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent} #9 ended, reading its changes" in agents_line(app)
-        assert "gone" not in shown(app)
+        assert "gone " not in shown(app)
         await press(app, pilot, "A")
         assert re.search(rf"◐ {work.agent} +ended now +reading its changes", shown(app))
 
@@ -634,7 +637,7 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: agents_line(app) == " · claude-1, claude-2 idle")
-        assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • ")
+        assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • ")
 
 
 async def test_a_turn_that_failed_with_the_task_of_its_prompt_is_one_failure(plan, make_app):
@@ -660,8 +663,8 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        counts = " ? 2 questions  ✗ 1 failed  ▲ 0 stuck  ⇡ 1 to review   • "
-        assert counts_line(app) == f"{counts}failed #3 · asked #4, #7 · to review #9 · started #5"
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone   ⇡ 1 to review   • since 19:58: "
+        assert counts_line(app) == f"{counts}failed #3, asked #4 #7, to review #9, started #5"
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith(" • ⇡ "))
         assert re.fullmatch(rf" • ⇡ #9  to review: Old cookie banner .* {work.agent} +4m", line)
@@ -674,7 +677,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", EditTask(plan[3], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • "))
+        await until(pilot, lambda: counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • "))
         if wrong == "a failed job":
             fail_a_job(plan, "nightly")
         elif wrong == "a late job":
@@ -685,7 +688,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             app.context.clock.now = lambda: NOW + 77_000_000
             by_agent(plan, "claude-1", LogTask(plan[5], "on"))
             await until(pilot, lambda: "drill now" in lines(app)[0])
-            assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck   • ")
+            assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • ")
             app.context.clock.now = lambda: NOW + 78_000_000
             by_agent(plan, "claude-1", LogTask(plan[5], "on and on"))
         elif wrong == "a late task":
@@ -695,11 +698,11 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
         else:
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
-            "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck   • ",
-            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ! 1 late   • ",
-            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck   ! 1 late   • ",
+            "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck or gone   • ",
+            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! 1 late   • ",
+            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! 1 late   • ",
         }
-        said = words.get(wrong, " ? 0 questions   ✗ 1 failed   ▲ 0 stuck   • ")
+        said = words.get(wrong, " ? 0 questions   ✗ 1 failed   ▲ 0 stuck or gone   • ")
         await until(pilot, lambda: counts_line(app).startswith(said))
 
 
@@ -740,17 +743,17 @@ async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_pa
         assert "◐ caller #1 by calls" in agents_line(pilot.app) and "no agent" not in shown(pilot.app)
 
 
-async def test_what_has_changed_is_said_in_words_the_most_important_first_and_in_marks_where_there_is_no_room(
+async def test_what_has_changed_is_said_in_words_the_most_important_first_in_a_row_of_its_own_where_the_screen_is_high(
     make_app, plan
 ):
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), LogTask(plan[9], "looked"))
     app = make_app(plan.path)
     async with opened(app, (120, 24)) as pilot:
         for width, height, says in (
-            (120, 24, "• since 19:58: failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-            (99, 24, "• failed #3 · asked #4, #7 · started #5 · logged #8, #9"),
-            (70, 24, "• ✗#3 ?#4,7 ◐#5 ·#8,9"),
-            (60, 16, "• ✗#3 ?#4,7 ◐#5 ·#8,9"),
+            (120, 24, "• since 19:58: failed #3, asked #4 #7, started #5, logged #8 #9"),
+            (62, 24, "• since 19:58: failed #3, asked #4 #7, started #5, +2"),
+            (120, 23, "▲ 0 stuck or gone   • failed #3, asked #4 #7, started #5, logged #8 #9"),
+            (60, 16, "▲ 0 stuck or gone   • failed #3, +5"),
         ):
             await pilot.resize_terminal(width, height)
             await pilot.pause()
@@ -764,16 +767,16 @@ async def test_a_task_that_is_done_though_its_check_failed_is_named_for_that_amo
     by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
     app = make_app(plan.path)
     async with opened(app, (140, 40)) as pilot:
-        says = "• since 19:58: failed #3 · check failed #5 · asked #4, #7 · logged #6"
+        says = "• since 19:58: failed #3, check failed #5, asked #4 #7, logged #6"
         assert counts_line(app).endswith(says), counts_line(app)
         await pilot.resize_terminal(90, 40)
-        await until(pilot, lambda: counts_line(app).endswith("• ✗#3,5 ?#4,7 ·#6"))
+        await until(pilot, lambda: counts_line(app).endswith(says))
 
 
 @pytest.mark.parametrize(
     ("width", "says"),
     [
-        (120, "since 19:58: failed #3 · asked #4, #7 · stale #1 · started #5"),
+        (120, "since 19:58: failed #3, asked #4 #7, stale #1, started #5"),
     ],
 )
 async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_checked(
@@ -783,7 +786,7 @@ async def test_a_task_whose_proof_is_stale_by_now_is_named_as_such_and_not_as_ch
     checks.run("passed")
     app = make_app(plan.path)
     async with opened(app, (140, 40)) as pilot:
-        assert counts_line(app).endswith(" started #5 · proven #1")
+        assert counts_line(app).endswith(" started #5, proven #1")
         checks.edit("another")
         await pilot.resize_terminal(width, 24)
         await until(pilot, lambda: counts_line(app).endswith(says))
@@ -793,9 +796,9 @@ async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_
     by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(19)))
     app = make_app(plan.path)
     async with opened(app, (120, 24)) as pilot:
-        assert counts_line(app).endswith("• since 19:58: failed #3 · asked #4, #7 · started #5 · new #10–28")
+        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7, started #5, new #10–28")
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: counts_line(app).endswith("• ✗#3 ?#4,7 ◐#5 ○#10–28"))
+        await until(pilot, lambda: counts_line(app).endswith(" started #5, new #10–28"))
 
 
 async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan, monkeypatch):
@@ -820,7 +823,7 @@ async def test_the_last_status_of_a_task_says_more_than_a_note_and_what_was_seen
         agent(EditTask(plan[8], {"status": "skipped"}), LogTask(plan[8], "later"))
         await until(pilot, lambda: "skipped #8" in counts_line(app))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: counts_line(app).endswith("started #5 · skipped #8 · 1 deleted"))
+        await until(pilot, lambda: counts_line(app).endswith("started #5, skipped #8, 1 deleted"))
         await press(app, pilot, "full_stop")
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         agent(LogTask(plan[8], "again"))
@@ -877,14 +880,17 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        assert "• since 19:58: failed #3 · asked #4, #7 · started #5" in shown(app)
+        assert "• since 19:58: failed #3, asked #4 #7, started #5" in shown(app)
         assert ". Seen" in lines(app)[-1]
-        for size, words in (((80, 24), "• ✗#3 ?#4,7 ◐#5"), ((40, 12), "• 4 changed")):
+        for size, words in (
+            ((80, 24), "• since 19:58: failed #3, asked #4 #7, started #5"),
+            ((40, 12), "• failed #3, "),
+        ):
             await pilot.resize_terminal(*size)
             await pilot.pause()
             assert words in shown(app) and ". Seen" in lines(app)[-1], size
         await press(app, pilot, "full_stop")
-        await until(pilot, lambda: "• 4 changed" not in shown(app) and ". Seen" not in lines(app)[-1])
+        await until(pilot, lambda: "• failed" not in shown(app) and ". Seen" not in lines(app)[-1])
 
 
 async def test_of_thousands_of_agents_only_those_that_fit_are_measured_in_the_time_that_a_key_has(app, monkeypatch):
@@ -981,7 +987,7 @@ async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_
         app.state.seen.hide(local_values.key_of_agent("claude-1"), NOW + SECOND)
         app.frame.redraw()
         await pilot.pause()
-        assert "▲" not in agents_line(app) and "▲ 0 stuck" in counts_line(app)
+        assert "▲" not in agents_line(app) and "▲ 0 stuck or gone" in counts_line(app)
 
 
 async def test_new_work_to_review_is_marked_as_new(plan, make_app):

@@ -127,7 +127,7 @@ async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those
     async with make_app(plan.path).run_test(size=size) as pilot:
         await review(pilot.app, pilot, plan)
         air = has_air(pilot.app.size)
-        above = lines(pilot.app)[3 + air : 8 + air]
+        above = lines(pilot.app)[4 + air : 9 + air]
         if added and size[0] == 120:
             rows = [" • ? #7  Approve: delete the old GA property "]
         for line, begins in zip(above, rows, strict=False):

@@ -276,6 +276,8 @@ _ALERTS = Statement(
             journal.value_of(J.new, "name"),
             J.seq,
             J.at,
+            RunRow.agent,
+            RunRow.started_at,
         )
         .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
         .join(RunRow, JOIN.LEFT_OUTER, on=((J.kind == "run.finished") & (RunRow.uid == J.uid)))
@@ -291,6 +293,15 @@ _ALERTS = Statement(
         )
         .order_by(J.seq)
         .limit(slot("limit"))
+    )
+)
+_BY_AGENT: Any = (J.actor == slot("agent")) | ((J.actor == vocab.SYSTEM) & (TaskRow.agent == slot("agent")))
+_FAILED_WITHIN = Statement(
+    lambda: (
+        J.select(SQL("1"))
+        .join(TaskRow, on=(TaskRow.uid == J.task))
+        .where((J.seq > slot("since")) & (J.seq < slot("upto")) & (J.at >= slot("began")) & _FAILED & _BY_AGENT)
+        .limit(1)
     )
 )
 _DUE: Any = (JobRow.deleted == SQL("0")) & (JobRow.enabled == SQL("1")) & (JobRow.next_run > slot("after"))
@@ -312,17 +323,25 @@ _WORDS: Final = {"ask.opened": "ask", "run.finished": "run", "terminal.used": "t
 
 
 def between(db: Database, since: int, upto: int) -> list[Alert]:
-    """Return the alerts of the entries `since < seq <= upto`, oldest first, without the human's own entries."""
+    """Return the alerts of the entries `since < seq <= upto`, oldest first, without the human's own entries.
+
+    A run in which the task of its agent failed is one failure with the task.
+    """
     rows = db.all(_ALERTS, since=max(since, upto - STRETCH), upto=upto, limit=MAX)
     # A failed check needs nobody if its task is not done yet, or if the human has waived it.
     failing = set(check_queries.failing(db, MAX)) if any(row[0] == "check.finished" for row in rows) else set()
-    return [
-        Alert("check", actor, f"{name} of {text}", seq, at)
-        if kind == "check.finished"
-        else Alert(_WORDS.get(kind, "task"), actor, text, seq, at)
-        for kind, actor, text, task, name, seq, at in rows
-        if kind != "check.finished" or task in failing
-    ]
+    found: list[Alert] = []
+    for kind, actor, text, task, name, seq, at, agent, began in rows:
+        if kind == "check.finished":
+            found += [Alert("check", actor, f"{name} of {text}", seq, at)] if task in failing else []
+        elif agent is None or began is None or not _has_failed_task(db, agent, began, seq):
+            found.append(Alert(_WORDS.get(kind, "task"), actor, text, seq, at))
+    return found
+
+
+def _has_failed_task(db: Database, agent: str, began: int, seq: int) -> bool:
+    """Return whether a task of an agent has failed since an instant, before an entry."""
+    return db.one(_FAILED_WITHIN, since=seq - STRETCH, upto=seq, began=began, agent=agent) is not None
 
 
 def terminals(db: Database, since: int, upto: int) -> list[dict[str, Any]]:

@@ -1,18 +1,10 @@
-"""Answers to an agent's question: an option by its number, approval or denial, or the human's own words.
-
-The text input belongs to one question, even if others arrive while the human types.
-"""
+"""Answers to an agent's question: an option by its number, approval or denial, or the human's own words."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.message import Message
-from textual.widgets import Static
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
@@ -25,26 +17,27 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_messages import send_message
 from tui_tasks.tui.asks import ask_text
-from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, no_title, send_answer, why_not_answered
+from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, send_answer, why_not_answered
 from tui_tasks.tui.asks.ask_views import AskView, Given
+from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import DRAFT, Choice, Menu
-from tui_tasks.tui.inputs.editor import LINE_KEYS, TextDialog, TextInput
+from tui_tasks.tui.inputs.dialogs import Choice, Menu
+from tui_tasks.tui.inputs.editor import TextDialog
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.screen_bases import plain
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox_screen import Inbox
+    from tui_tasks.tui.inbox.questions import Questions
 
 
 class AskAnswers(Controller):
     """Answers the question under the cursor, by a key or in an input, also for `OptionKeys`."""
 
-    def __init__(self, inbox: Inbox) -> None:
+    def __init__(self, inbox: Inbox, questions: Questions, reply: Reply) -> None:
         self._inbox = inbox
+        self._questions = questions
+        self._reply = reply
         self._context = inbox.context
         # The answers to several questions of a program that were given before the human went back among them.
         self._went_back_from: dict[str, tuple[Given, ...]] = {}
@@ -56,8 +49,8 @@ class AskAnswers(Controller):
         """Answers need an open question, and a program that waits for an answer from the inbox."""
         if action.needs != "ask":
             return None
-        ask = self._inbox.ask
-        if action.id == "ask_before" and ask is None and self._inbox.has_answered:
+        ask = self._questions.here
+        if action.id == "ask_before" and ask is None and self._questions.has_answered:
             return None
         # Elsewhere a number shows a pane.
         back = f"{self._context.keymap.key_of('back')} goes back to the panes." if action.verb == "number" else ""
@@ -80,11 +73,11 @@ class AskAnswers(Controller):
             return f"Already answered: {safe_line(answer, 60)}. {back}".rstrip()
         if ask.state != "open":
             return f"Not sent: {ask_text.closed(ask, self._context.clock.now())}."
-        if self._inbox.came_just_now:
+        if self._questions.came_just_now:
             return CAME_JUST_NOW
         if action.id == "ask_later":
             return None
-        view = self._inbox.view_of(ask)
+        view = self._questions.view_of(ask)
         if action.id == "ask_edit":
             return view.why_closed or self._why_not_edited(view)
         if action.id == "ask_deny" and view.why_closed is None and view.options and view.denying is None:
@@ -115,14 +108,14 @@ class AskAnswers(Controller):
         if (item := self._inbox.item) is not None:
             return not self._inbox.sources[item.kind].has_verb(action.verb)
         # Where no question can be answered, the key that replies writes to the agent.
-        ask = self._inbox.ask
-        can_reply = ask is not None and ask.state == "open" and self._inbox.view_of(ask).why_closed is None
+        ask = self._questions.here
+        can_reply = ask is not None and ask.state == "open" and self._questions.view_of(ask).why_closed is None
         return action.id != "ask_reply" or can_reply
 
     @override
     def opens_input(self, action: Action) -> bool:
         """A question that takes neither yes nor no is not denied; the key that is named instead comes next."""
-        view = self._inbox.view
+        view = self._questions.view
         return action.id != "ask_deny" or view is None or view.denying is not None
 
     def why_not_sent(self, view: AskView, *, to_end: bool = False) -> str | None:
@@ -165,7 +158,7 @@ class AskAnswers(Controller):
         """
         answer = view.options[number - 1]
         why = self._why_not_given(view, answer)
-        if why is None and not self._inbox.shows_option(number):
+        if why is None and not self._questions.shows_option(number):
             self._context.say(f"Option {number} is not on screen: scroll to it first.")
             return None
         key = self._context.keymap.key_of(f"ask_{number}")
@@ -175,7 +168,7 @@ class AskAnswers(Controller):
             return None
         if why is not None and self._goes_on_below(view):
             self._paged = view.version
-            self._inbox.page_down()
+            self._questions.page_down()
             self._context.say(f"More below: read it to its end, then press {key} again.")
             return None
         return self.give(view, answer)
@@ -189,9 +182,9 @@ class AskAnswers(Controller):
         """Edit the input of a tool. A key allows it only after the screen has shown it: another process could write
         the editor's file.
         """
-        ask = self._inbox.ask
+        ask = self._questions.here
         assert ask is not None
-        view = self._inbox.view_of(ask)
+        view = self._questions.view_of(ask)
         before = _visible_json(view.asked.input)
         text = editor.edit(self._context, before)
         if text is None:
@@ -205,12 +198,12 @@ class AskAnswers(Controller):
         if not isinstance(given, dict):
             self._context.say("Nothing was sent: the input must be a JSON object.")
             return
-        self._inbox.edit(ask, given)
+        self._questions.edit(ask, given)
         self._context.say(f"Not sent yet: read it, {self._context.keymap.key_of('ask_approve')} allows it so.")
 
     def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
-        view = self._inbox.view
+        view = self._questions.view
         assert view is not None
         if view.denying is None:
             self._context.say(why_not_answered("No", view, self._context))
@@ -219,34 +212,34 @@ class AskAnswers(Controller):
 
     def do_ask_reply(self) -> None:
         """Open the input for an answer in the human's words."""
-        ask = self._inbox.ask
+        ask = self._questions.here
         assert ask is not None
         self._open_reply(ask, "reply")
 
     def do_ask_before(self) -> None:
         """Return to the previous of several questions of a program, else to the question that was answered last."""
-        view = self._inbox.view
+        view = self._questions.view
         if view is not None and view.given:
             later = self._went_back_from.get(view.ask.uid, ())
             if later[: len(view.given)] != view.given:
                 self._went_back_from[view.ask.uid] = view.given
-            self._inbox.ask_next(view.ask, view.given[:-1])
-        elif not self._inbox.go_to_answered(-1):
+            self._questions.ask_next(view.ask, view.given[:-1])
+        elif not self._questions.go_to_answered(-1):
             up = self._context.keymap.key_of("up")
-            yet = "before this one" if self._inbox.has_answered else "yet"
+            yet = "before this one" if self._questions.has_answered else "yet"
             self._context.say(f"You have answered no question here {yet}. {up} moves up.")
 
     def do_ask_after(self) -> None:
         """Return to where the key that goes back was pressed: to the later of several questions, or the next row."""
-        view = self._inbox.view
+        view = self._questions.view
         assert view is not None
         later = self._went_back_from.get(view.ask.uid, ())
-        if view.ask.state != "open" and self._inbox.go_to_answered(1):
+        if view.ask.state != "open" and self._questions.go_to_answered(1):
             return
         if view.ask.state != "open" and self._context.state.asks:
             self._inbox.go_to_next()
         elif len(later) > len(view.given) and later[: len(view.given)] == view.given:
-            self._inbox.ask_next(view.ask, later[: len(view.given) + 1])
+            self._questions.ask_next(view.ask, later[: len(view.given) + 1])
         else:
             back, down = map(self._context.keymap.key_of, ("ask_before", "down"))
             self._context.say(f"{back} has gone back to no question. {down} moves down.")
@@ -254,7 +247,7 @@ class AskAnswers(Controller):
     def send_reply(self, event: Reply.Given) -> None:
         """Send the typed text: as the answer, or as a message when the question has been closed."""
         ask = ask_queries.ask(self._context.db, event.uid)
-        view = self._inbox.view_of(ask)
+        view = self._questions.view_of(ask)
         if ask.state != "open":
             if event.text:
                 self._context.run(send_message(self._context, ask.agent, event.text))
@@ -269,19 +262,17 @@ class AskAnswers(Controller):
             self._context.run(self._answer(view, event.text))
 
     async def _answer(self, view: AskView, answer: str) -> None:
-        # The human may leave during the write, which removes the widget.
-        reply, ask = self._inbox.query_one(Reply), view.ask
+        ask = view.ask
         answered = view.answered(answer)
-        reply.drafts.pop(ask.uid, None)
+        self._reply.drafts.pop(ask.uid, None)
         if isinstance(answered, AskView):
-            self._inbox.ask_next(ask, answered.given)
+            self._questions.ask_next(ask, answered.given)
             return
         if not await send_answer(self._context, answered, ask):
             return
-        self._inbox.forget(ask)
         # It stays while others ask: no number of those that are left.
         key_of, more = self._context.keymap.key_of, "That was the last."
-        if self._inbox.go_on(ask):
+        if self._questions.answered(ask):
             more = f"{key_of('ask_before')} shows it."
         elif any(other.uid != ask.uid for other in self._context.state.asks):
             more = f"{key_of('ask_open')} goes on."
@@ -292,7 +283,7 @@ class AskAnswers(Controller):
 
     def do_ask_later(self) -> None:
         """Put the question off and show the next one; leave the inbox if there is none."""
-        ask = self._inbox.ask
+        ask = self._questions.here
         assert ask is not None
         self._inbox.put_off(ask)
 
@@ -321,7 +312,7 @@ class AskAnswers(Controller):
         context.say(f"{what}: {count(len(settled), 'question')} of {agent_text.who(agent, 30)}.")
 
     def _open_reply(self, ask: Ask, kind: str) -> None:
-        self._inbox.query_one(Reply).open(ask, kind)
+        self._reply.open(ask, kind)
         self._inbox.hints_again()
 
 
@@ -329,115 +320,3 @@ def _visible_json(value: Any) -> str:
     """Return a value as JSON for the editor, with invisible characters as escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return "".join(char if char == "\n" or whole_text(char) == char else json.dumps(char)[1:-1] for char in text) + "\n"
-
-
-class Reply(ResilientMessages, Vertical):
-    """An input that is hidden until it is opened. `drafts` holds unsent text as (kind, text), by question."""
-
-    DEFAULT_CSS = """
-    Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
-    Reply.-open { display: block; }
-    Reply Static { height: 1; }
-    """
-
-    class Given(Message):
-        """Enter was pressed. `kind` is reply or deny; `text` may be empty."""
-
-        def __init__(self, uid: str, kind: str, text: str) -> None:
-            super().__init__()
-            self.uid = uid
-            self.kind = kind
-            self.text = text
-
-    class Closed(Message):
-        """The input was closed; the typed text is kept as a draft."""
-
-    def __init__(
-        self,
-        context: Context,
-        why_not: Callable[[str], str | None],
-        drafts: dict[str, tuple[str, str]],
-        *,
-        id: str,
-    ) -> None:
-        """`why_not` returns why the text cannot be sent yet, or None. `drafts` gets unsent text."""
-        super().__init__(id=id)
-        self.context = context
-        self._why_not = why_not
-        self.drafts = drafts
-        self._of: Ask | None = None
-        self._kind = "reply"
-
-    def compose(self) -> ComposeResult:
-        """Compose the label and the input."""
-        yield Static(id="reply-title")
-        keys = {"enter": self.give, "escape": self.close}
-        yield TextInput(self.context, id="reply-text", keys=keys)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an answer is being typed."""
-        return self._of is not None
-
-    @property
-    def uid(self) -> str | None:
-        """The uid of the question that is being answered."""
-        return self._of.uid if self._of is not None else None
-
-    @property
-    def hints(self) -> tuple[tuple[str, str, str], ...]:
-        """The keys to show in the foot line meanwhile."""
-        return ("Enter", "Send", ""), ("Esc", "Keep for later", ""), *LINE_KEYS
-
-    def open(self, ask: Ask, kind: str) -> None:
-        """Start an answer, or resume a draft of the same kind."""
-        kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
-        self._of, self._kind = ask, kind
-        line = self.query_one(TextInput)
-        line.value = kept if kept_kind == kind else ""
-        line.go_to_end()
-        self.add_class("-open")
-        self._title(ask)
-        line.focus()
-        if line.value:
-            self.context.say(DRAFT)
-
-    def show_state(self, ask: Ask | None) -> None:
-        """Show that the question was closed; keep the typed text."""
-        if self._of is not None and ask is not None and ask.uid == self._of.uid:
-            self._title(ask)
-
-    def _title(self, ask: Ask) -> None:
-        who = agent_text.who(ask.agent, 20)
-        if ask.state != "open":
-            text = f"{ask_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
-            self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
-        else:
-            text = f"Reply to {who}" if self._kind == "reply" else no_title(AskView(ask), who)
-            self.query_one("#reply-title", Static).update(plain(text, "bold"))
-
-    def close(self) -> None:
-        """Close the input; keep the text as a draft."""
-        if self._of is not None:
-            text = self.query_one(TextInput).value
-            self.drafts.pop(self._of.uid, None)
-            if text.strip():
-                self.drafts[self._of.uid] = (self._kind, text)
-        self._hide()
-
-    def _hide(self) -> None:
-        self._of = None
-        self.remove_class("-open")
-        self.post_message(self.Closed())
-
-    def give(self) -> None:
-        """Post the answer; an empty reply only closes."""
-        if self._of is None:
-            return
-        if (why := self._why_not(self._of.uid)) is not None:
-            self.context.say(why)
-            return
-        text = self.query_one(TextInput).value.strip()
-        if text or self._kind != "reply":
-            self.post_message(self.Given(self._of.uid, self._kind, text))
-            self._hide()

@@ -259,7 +259,7 @@ class AskDetail(TextDrawing):
         self._end = len(lines) + end
         lines += options
         changed = block(self._about.change, room, "$changed") if self._about is not None and self._about.change else []
-        meanwhile = self._meanwhile(ask)
+        meanwhile = self._meanwhile(ask, small=small)
         notes = [*changed, *(block(meanwhile, room, "$muted") if meanwhile else [])]
         return [*lines, *gap, *notes] if notes else lines
 
@@ -364,22 +364,37 @@ class AskDetail(TextDrawing):
             return "-", text, ""
         return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
 
-    def _meanwhile(self, ask: Ask) -> str:
-        said = []
-        if self._agent is not None and self._agent.paused:
-            said.append(f"{agent_text.who(ask.agent, 20)} is paused.")
+    @property
+    def meanwhile(self) -> str:
+        """What becomes of the agent until it is answered, in short: `it waits`, `#5 keeps running`; empty if nothing is
+        to be said.
+        """
+        view = self._view
+        if view is None or view.ask.state != "open" or view.why_closed is not None:
+            return ""
+        ask, working = view.ask, self._working
         if ask.request is not None:
-            said.append("It waits for your answer.")
-        elif self._working is not None:
-            gone = any(left.agent == ask.agent for left in self.context.state.left.values())
-            if gone:
-                said.append(f"#{self._working.number} stands still: {agent_text.who(ask.agent, 20)} is gone.")
-            elif self._about is None or self._about.uid != self._working.uid:
-                does = "keeps running" if ask.expires_at is None or self._goes_on else "waits"
-                said.append(f"#{self._working.number} {does} meanwhile.")
+            return "it waits"
+        is_other = working is not None and (self._about is None or self._about.uid != working.uid)
+        if working is None or not is_other or self._is_gone(ask):
+            return ""
+        return f"#{working.number} {'keeps running' if ask.expires_at is None or self._goes_on else 'waits'}"
+
+    def _is_gone(self, ask: Ask) -> bool:
+        return any(left.agent == ask.agent for left in self.context.state.left.values())
+
+    def _meanwhile(self, ask: Ask, *, small: bool) -> str:
+        """Return the rest of it in whole sentences; on a small screen, which has no rule above, all of it."""
+        said, who = [], agent_text.who(ask.agent, 20)
+        if self._agent is not None and self._agent.paused:
+            said.append(f"{who} is paused.")
+        if self._working is not None and ask.request is None and self._is_gone(ask):
+            said.append(f"#{self._working.number} stands still: {who} is gone.")
+        elif small and (words := self.meanwhile):
+            said.append(f"{words[0].upper()}{words[1:]}{'' if ask.request is not None else ' meanwhile'}.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))
             when = age(ask.expires_at, now) if ask.expires_at > now else "any moment"
-            said.append(f"{agent_text.who(ask.agent, 20)} goes on without your answer {when}.")
+            said.append(f"{who} goes on without your answer {when}.")
         return " ".join(said)

@@ -51,7 +51,7 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
     if ask.state != "open":
         word = "Next" if inbox.context.state.asks else "Back"
         return hint("ask_open", word), hint("agent_message", "Message")
-    view = inbox.view_of(ask)
+    view = inbox.questions.view_of(ask)
     if view.why_closed is not None:
         there = [hint("ask_open", "Terminal")] if inbox.is_for_terminal(ask) else []
         later = hint("ask_later", "later" if inbox.small else "")
@@ -102,17 +102,17 @@ def _ways_to_answer(inbox: Inbox, view: AskView) -> str:
 def _keys(inbox: Inbox, view: AskView) -> Sequence[str]:
     """Return the actions that answer yes and no now: before its end was read, a permission can be refused alone."""
     keys = answer_keys(view)
-    return [key for key in keys if view.is_permission and key == "ask_no"] if inbox.is_to_read else keys
+    return [key for key in keys if view.is_permission and key == "ask_no"] if inbox.questions.is_to_read else keys
 
 
 def _read_on(inbox: Inbox, word: str) -> list[Hint]:
     """Return the hint of the key that shows what a question has below the screen, which is to be read first."""
-    return [inbox.hint_of("page_down", word)] if inbox.is_to_read else []
+    return [inbox.hint_of("page_down", word)] if inbox.questions.is_to_read else []
 
 
 def _pick(inbox: Inbox, view: AskView, word: str) -> list[Hint]:
     """Return the hint of the keys of the options; empty without options, and where a permission is to be read first."""
-    number = min(len(view.options), MAX_OPTIONS) if not (view.is_permission and inbox.is_to_read) else 0
+    number = min(len(view.options), MAX_OPTIONS) if not (view.is_permission and inbox.questions.is_to_read) else 0
     return [(f"1-{number}" if number > 1 else "1", word, "")] if number else []
 
 
@@ -178,15 +178,15 @@ class RowActions(Controller):
             inbox.do_back()
         elif ask.state != "open":
             inbox.go_to_next()
-        elif inbox.came_just_now:
+        elif inbox.questions.came_just_now:
             inbox.context.say(CAME_JUST_NOW)
-        elif inbox.view_of(ask).picks:
+        elif inbox.questions.view_of(ask).picks:
             inbox.action_act("ask_approve")
         elif inbox.is_for_terminal(ask):
             attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:
             inbox.open_task(task)
-        elif (view := inbox.view_of(ask)).why_closed is not None:
+        elif (view := inbox.questions.view_of(ask)).why_closed is not None:
             inbox.context.say(view.why_closed)
         elif not view.options and view.approving is None:
             inbox.action_act("ask_reply")

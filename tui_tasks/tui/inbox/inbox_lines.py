@@ -314,11 +314,11 @@ class InboxLines:
         if named is not None:
             self._folding.unfold(named.agent)
 
-    def next_after(self, key: str | None, later: set[str]) -> str | None:
+    def next_after(self, key: str | None, later: Collection[str]) -> str | None:
         """Return the key of the line that waits and was not put off that is the next below one, else above it."""
         return next((line.uid for line in self._around(key) if _waits(line, later)), None)
 
-    def next_question(self, key: str, later: set[str]) -> str | None:
+    def next_question(self, key: str, later: Collection[str]) -> str | None:
         """Return the same of a line with open questions."""
         lines = (line for line in self._around(key) if not isinstance(line, InboxItem))
         return next((line.uid for line in lines if _waits(line, later)), None)
@@ -337,7 +337,7 @@ class InboxLines:
         return _LAST if line.uid in self._later else ASKS, *ask_queries.by_age(oldest)
 
 
-def _waits(line: InboxLine, later: set[str]) -> bool:
+def _waits(line: InboxLine, later: Collection[str]) -> bool:
     """Return whether the human is asked to decide about a line now: not about what failed or is late."""
     if isinstance(line, InboxItem):
         return line.need.kind not in FAILURES

@@ -132,9 +132,7 @@ class InboxRows(RowDrawing[InboxLine]):
         if tall == 1 < text.title:
             shown = self._in_short(row, room)
         if line:
-            # What follows a name in the first line is the cause.
-            is_cause = isinstance(row, InboxItem) and bool(row.brief) and line < text.title
-            return [(" " * indent, ""), (shown, "$muted" if is_cause else style)]
+            return [(" " * indent, ""), (shown, style)]
         if isinstance(row, InboxItem):
             self._sources[row.kind].painted(row.row, is_whole=tall >= text.title and not text.is_cut)
         ascii_only = self.context.ascii_only
@@ -187,10 +185,10 @@ class InboxRows(RowDrawing[InboxLine]):
         return safe_line(brief or self._title(row), room, ascii_only=ascii_only)
 
     def _with_cause(self, row: InboxLine, shown: str, style: str) -> list[Part]:
-        """Return the line of a failure with its name bright and its cause behind that."""
+        """Return the line of a failure with its name, which stands back, and its cause, which is what one looks for."""
         name = safe_line(self._sources[row.kind].name(row.row)) if isinstance(row, InboxItem) and row.brief else ""
         if name and shown.startswith(f"{name}: "):
-            return [(name, style), (shown[len(name) :], "$muted")]
+            return [(name, "$muted"), (shown[len(name) :], style)]
         return [(shown, style)]
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:

@@ -23,17 +23,20 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.times import HOUR
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, NumberKeys, Reading
-from tui_tasks.tui.asks.ask_answers import AskAnswers, Reply
+from tui_tasks.tui.asks.ask_answers import AskAnswers
 from tui_tasks.tui.asks.ask_detail import AskDetail
-from tui_tasks.tui.asks.ask_views import AskedTasks, AskView, AskViews, Given, UnsentAnswers
+from tui_tasks.tui.asks.ask_views import AskedTasks, AskViews, UnsentAnswers
+from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inbox.failure_rows import FailedChecks, FailedJobs, FailedTasks
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
+from tui_tasks.tui.inbox.questions import Questions
 from tui_tasks.tui.inbox.row_sources import LeftTasks, StuckAgents, WorkToReview
 from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
@@ -50,6 +53,7 @@ from tui_tasks.tui.work import attaching
 
 KEPT: Final = "inbox"
 """Under this key `local_values` keeps what was put off, and answers typed half."""
+_PUT_OFF: Final = "Put off for an hour, behind all others. {key} on it takes it up before."
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
 # The lines that the detail keeps.
@@ -82,7 +86,7 @@ class Inbox(Overlay):
         self.tasks = AskedTasks(context)
         self._lines = InboxLines(context, self.sources, self.unsent.later, self.tasks)
         self.listed = self._lines.listed
-        self._views = AskViews(context, self.tasks, self.unsent, self._request_comes)
+        views = AskViews(context, self.tasks, self.unsent, self._request_comes)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self._lines.filter = self._drawing.filter = words
         self.window = InboxList(context, self._drawing)
@@ -92,16 +96,29 @@ class Inbox(Overlay):
             source.lasts = self._asked.lasts
             source.open_task = self.open_task
         self._detail = TextLines(context, self._asked, id="ask-detail")
-        self._heading = DetailHeading(context, self.tasks, self.sources, self._drawing)
+        self._heading = DetailHeading(context, self.tasks, self.sources, self._drawing, lambda: self._asked.meanwhile)
         self._both = RowsAndDetail(context, self.window, self._detail, self._heading.rule)
         self.reading = Reading(context)
         self._rows_read = RowsRead(self.reading, self.sources, self.window, self._both)
         agents_here = AgentActions(context, self.agent_here, self._agent_has_stood)
-        self._answers = AskAnswers(self)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
+        self.questions = Questions(
+            context,
+            self._lines,
+            self.window,
+            views,
+            self.unsent,
+            self.reading,
+            self._both,
+            self._asked,
+            self._reply,
+            show=self._show,
+            bring_back=self._bring_back,
+        )
+        self._answers = AskAnswers(self, self.questions, self._reply)
         self.controllers = (
             self._answers,
-            NumberKeys(context, lambda: self.view, self._answers, self.pick),
+            NumberKeys(context, lambda: self.questions.view, self._answers, self.questions.pick),
             *sources,
             RowActions(self),
             agents_here,
@@ -109,11 +126,8 @@ class Inbox(Overlay):
             RowMoves(lambda: self.window),
             ProjectActions(context),
         )
+        # The row that was under the cursor before.
         self._under: str | None = None
-        # The question to which the cursor went after the last answer.
-        self._went_on_to: str | None = None
-        # The question that is drawn.
-        self._shown: AskView | None = None
 
     def _make_sources(self) -> Sequence[RowSource[Any]]:
         """Return the kinds of rows beside questions, the most urgent first."""
@@ -153,6 +167,7 @@ class Inbox(Overlay):
     def on_mount(self) -> None:
         """Read the rows; the cursor is on the oldest question that was not put off."""
         self._lines.unfold_of(self._first)
+        self.unsent.take_up(self.context.clock.now())
         self._read()
         first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
@@ -186,8 +201,7 @@ class Inbox(Overlay):
     @property
     def ask(self) -> Ask | None:
         """The question that keys act on."""
-        line = self.listed.get(self.window.cursor)
-        return line if isinstance(line, Ask) else None
+        return self.questions.here
 
     @property
     def item(self) -> InboxItem | None:
@@ -221,96 +235,21 @@ class Inbox(Overlay):
         line = self.listed.get(self.window.cursor)
         return line if isinstance(line, FoldedAsks) else None
 
-    @property
-    def view(self) -> AskView | None:
-        """The question that keys act on, as it is shown."""
-        return self.view_of(self.ask) if self.ask is not None else None
-
-    def view_of(self, ask: Ask) -> AskView:
-        """Return a question as it is shown now."""
-        return self._views.of(ask)
-
-    def pick(self, view: AskView, option: int) -> None:
-        """Choose an option of a question that takes several, or choose it no longer."""
-        self.unsent.pick(view.ask.uid, option)
-        self._show()
-
-    def shows_option(self, number: int) -> bool:
-        """Return whether an option of the question is on screen, with its number."""
-        line = self._asked.line_of_option(number)
-        return line is not None and self._both.shows_line(line)
-
-    @property
-    def is_to_read(self) -> bool:
-        """Whether the question goes on below the screen and was not read to its end, which a key that answers needs."""
-        view = self._shown
-        return view is not None and self._both.has_more and not self.reading.is_read(view.version)
-
-    def page_down(self) -> None:
-        """Show the next part of the question."""
-        self._both.scroll.scroll_page_down(animate=False)
-
-    def edit(self, ask: Ask, given: dict[str, Any]) -> None:
-        """Show what the human gives a tool in place of what it asked for."""
-        self.unsent.edited[ask.uid] = given
-        self._both.show_beginning()
-        self._show()
-
-    def ask_next(self, ask: Ask, given: tuple[Given, ...]) -> None:
-        """Ask the next of several questions, or one before it again, after these answers."""
-        self.unsent.go_on(ask.uid, given)
-        self.context.say("")
-        if self._reply.is_open:
-            self._reply.close()
-        self._both.show_beginning()
-        self._show()
-
-    def go_on(self, ask: Ask) -> bool:
-        """Go from a question that was answered to the one that takes its place, else to the one above it; return False
-        where there is none, or the cursor is away.
-        """
-        self.context.state.answered.append(ask.uid)
-        wanted = self._lines.next_question(ask.uid, self.unsent.later)
-        if wanted is None or self.window.cursor != ask.uid or self._reply.is_open:
-            return False
-        self._went_on_to = wanted
-        self.window.move_to(wanted)
-        return True
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether there is a question to go back to."""
-        return bool(self.context.state.answered)
-
-    def go_to_answered(self, by: int) -> bool:
-        """Go from a question that was answered to the one answered before or after it, from another to the last one
-        answered; return False where there is none.
-        """
-        answered, here = self.context.state.answered, self.window.cursor
-        to = answered.index(here) + by if here in answered else len(answered) - 1
-        if not 0 <= to < len(answered):
-            return False
-        self.window.change(self._read(under=ask_queries.ask(self.context.db, answered[to])))
-        self._fit_rows()
-        self.window.move_to(answered[to])
-        return True
-
-    @property
-    def came_just_now(self) -> bool:
-        """Whether the cursor has gone to this question by itself, too late to be read when the key was pressed."""
-        view = self.view
-        return view is not None and view.ask.uid == self._went_on_to and not self.reading.has_stood(view.version)
-
-    def forget(self, ask: Ask) -> None:
-        """Drop what is held of a question that was answered."""
-        self._views.forget(ask)
-
     def _why_not_sent(self, uid: str) -> str | None:
-        return self._answers.why_not_sent(self.view_of(ask_queries.ask(self.context.db, uid)))
+        return self._answers.why_not_sent(self.questions.view_of(ask_queries.ask(self.context.db, uid)))
+
+    def _bring_back(self, ask: Ask) -> None:
+        """List a question that is closed."""
+        self.window.change(self._read(under=ask))
+        self._fit_rows()
 
     def _look(self) -> None:
-        """Draw again where a program has stopped waiting for the answer."""
-        if self.view != self._shown:
+        """Draw again where a program has stopped waiting for the answer, and what was put off for long enough."""
+        if self.unsent.take_up(self.context.clock.now()):
+            self._drawing.fit()
+            self._refilter(self.window.cursor)
+            self.window.redraw()
+        elif self.questions.view != self.questions.drawn:
             self._show()
 
     def _paint_soon(self) -> None:
@@ -319,16 +258,16 @@ class Inbox(Overlay):
     def _note_painted(self) -> None:
         # What changes below a dialog cannot be read.
         if self.is_active and self.is_open:
-            was_to_read = self.is_to_read
+            was_to_read = self.questions.is_to_read
             self._both.painted()
-            self._rows_read.painted(self.item, self._shown, self._asked)
-            if self.is_to_read != was_to_read:
+            self._rows_read.painted(self.item, self.questions.drawn, self._asked)
+            if self.questions.is_to_read != was_to_read:
                 self.hints_again()
 
     def _agent_has_stood(self) -> bool:
         if self.item is not None:
             return self._has_stood(self.item)
-        view = self.view
+        view = self.questions.view
         return view is None or view.ask.state != "open" or self.reading.has_stood(view.version)
 
     def _has_stood(self, item: InboxItem) -> bool:
@@ -410,10 +349,9 @@ class Inbox(Overlay):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""
         reply = self._reply
-        if event.key != self._went_on_to:
-            self._went_on_to = None
-            if self._under not in (None, event.key) and self.listed.get(self._under) is not None:
-                self.context.say("")  # it was about the question before, and hides the keys of this one
+        is_by_hand = self.questions.moved_to(event.key)
+        if is_by_hand and self._under not in (None, event.key) and self.listed.get(self._under) is not None:
+            self.context.say("")  # it was about the question before, and hides the keys of this one
         if reply.is_open and reply.uid != event.key:
             reply.close()
         left, self._under = self.listed.get(self._under), event.key
@@ -430,9 +368,9 @@ class Inbox(Overlay):
 
     def _show_row(self) -> None:
         ask, item = self.ask, self.item
-        self._shown = self.view
+        self.questions.drawn = self.questions.view
         self._asked.put(
-            self._shown,
+            self.questions.drawn,
             folded=self.folded,
             item_lines=partial(self._item_lines, item) if item is not None else None,
             task=self._task_of(ask, item),
@@ -460,19 +398,24 @@ class Inbox(Overlay):
     # Actions
 
     def put_off(self, ask: Ask) -> None:
-        """Put a question off, behind all others, and go to the next; take it up again when it was put off."""
-        later = self.unsent.later
-        later ^= {ask.uid}
+        """Put a question off for an hour, behind all others, and go to the next; take it up again when it was put
+        off.
+        """
+        is_off = self.unsent.put_off(ask.uid, self.context.clock.now() + HOUR)
         self._drawing.fit()
-        wanted = self._lines.next_after(ask.uid, later) if ask.uid in later else ask.uid
+        wanted = self._lines.next_after(ask.uid, self.unsent.later) if is_off else ask.uid
         if wanted is None:
             self.do_back()
         else:
             self._refilter(wanted)
+        if is_off:
+            # A move of the cursor takes messages away.
+            words = _PUT_OFF.format(key=self.context.keymap.key_of("ask_later"))
+            self.app.call_after_refresh(self.context.say, words)
 
     def is_for_terminal(self, ask: Ask) -> bool:
         """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
-        return self.view_of(ask).why_closed is not None and attaching.why_not(self.context, ask.agent) is None
+        return self.questions.view_of(ask).why_closed is not None and attaching.why_not(self.context, ask.agent) is None
 
     def unfold(self, folded: FoldedAsks) -> None:
         """List each of the folded questions."""

@@ -179,12 +179,20 @@ _NARROW: Final = 60
 
 
 class DetailHeading:
-    """`─ #4 Pick JWT lib: jose or pyjwt · claude-1 ───────── ? asks 9m ─`, of the line that `put` was called with."""
+    """`─ #4 Pick JWT lib: jose or pyjwt · claude-1 ── ? asks 9m · #5 keeps running ─`, of the line that was put last;
+    `meanwhile` returns the last of it, of a question.
+    """
 
     def __init__(
-        self, context: Context, tasks: AskedTasks, sources: Mapping[str, RowSource[Any]], rows: InboxRows
+        self,
+        context: Context,
+        tasks: AskedTasks,
+        sources: Mapping[str, RowSource[Any]],
+        rows: InboxRows,
+        meanwhile: Callable[[], str],
     ) -> None:
         self._context = context
+        self._meanwhile = meanwhile
         self._tasks = tasks
         self._sources = sources
         self._rows = rows
@@ -245,14 +253,16 @@ class DetailHeading:
         return f" · in {safe_line(place, _LIST)}" if is_other else ""
 
     def _state(self, line: InboxLine) -> list[Part]:
-        """`? asks 9m`, `✗ failed 17m`."""
+        """`? asks 9m · #5 keeps running`, `✗ failed 17m`."""
         if isinstance(line, FoldedAsks):
             return []
         mark, color = self._rows.mark(line)
         since = self._rows.standing(line)
         asks = "asks " if isinstance(line, Ask) and line.state == "open" and "later" not in since else ""
         word = f"{line.need.word} " if isinstance(line, InboxItem) else asks
-        return [(f"{mark} {word}{since}".rstrip(), color)]
+        state: list[Part] = [(f"{mark} {word}{since}".rstrip(), color)]
+        meanwhile = self._meanwhile() if isinstance(line, Ask) else ""
+        return [*state, (f" · {meanwhile}", "$muted")] if meanwhile else state
 
     @property
     def _more(self) -> list[Part]:

@@ -21,8 +21,9 @@ from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
 from tui_tasks.tui.widgets.agent_entries import one_line
+from tui_tasks.tui.widgets.counts_line import Changes
 from tui_tasks.tui.widgets.open_needs import FAILED, Needs
-from tui_tasks.tui.widgets.screen_head import changed_parts, end_of_rows
+from tui_tasks.tui.widgets.screen_head import end_of_rows
 
 # In cells: the bar of what is done, and the least of it that is shown.
 _BAR = 20
@@ -61,7 +62,7 @@ class ListLines:
         self._sort = sort
         self._size = size
         self.rule = FrameLine(context, self._rule, id="list-rule")
-        self.foot = FrameLine(context, self._number, lambda width: self._changed(), id="list-foot")
+        self.foot = FrameLine(context, self._number, self._changed, id="list-foot")
 
     def redraw(self) -> None:
         """Draw all again; only what differs is painted."""
@@ -166,13 +167,23 @@ class ListLines:
         home = self._context.state.current_list
         if home is None or not home.total:
             return ()
-        word, tasks = sorted_by(self._sort()), f" {count(home.total, 'task')}"
-        if marked := self._marked():
-            return [(tasks, "$muted"), (f", {marked:,} marked", "$changed")]
-        room = width - sum(cell_len(text) for text, _ in self._changed()) - 1
-        ways = (f"{tasks}, {word}" if word else tasks, f"{tasks}, sorted" if word else tasks, tasks)
-        return [(next((way for way in ways if cell_len(way) < room), tasks), "$muted")]
+        ways, room = self._numbers(home), width - _cells(self._changed(width)) - 1
+        return next((way for way in ways if _cells(way) < room), ways[-1])
 
-    def _changed(self) -> Sequence[Part]:
-        """Return `• 4 changed `; nothing where nothing has."""
-        return [*parts, (" ", "")] if (parts := changed_parts(self._context)) else ()
+    def _numbers(self, home: TaskList) -> list[list[Part]]:
+        """Return how many tasks there are, and how many are marked or how they are sorted, the longest first."""
+        tasks: Part = (f" {count(home.total, 'task')}", "$muted")
+        if marked := self._marked():
+            return [[tasks, (f", {marked:,} marked", "$changed")]]
+        word = sorted_by(self._sort())
+        return [*([tasks, (f", {each}", "$muted")] for each in (word, "sorted") if word), [tasks]]
+
+    def _changed(self, width: int) -> Sequence[Part]:
+        """Return `• failed #3, asked #4 #7, +3 ` beside the number of tasks; nothing where nothing has changed."""
+        home = self._context.state.current_list
+        beside = _cells(self._numbers(home)[:2][-1]) if home is not None else 0
+        return [*parts, (" ", "")] if (parts := Changes(self._context).within(width - beside - 3)) else ()
+
+
+def _cells(parts: Sequence[Part]) -> int:
+    return sum(cell_len(text) for text, _ in parts)

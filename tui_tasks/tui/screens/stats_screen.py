@@ -90,7 +90,7 @@ class Stats(Overlay):
         self.controllers = (ScrollKeys(self),)
         self._drawing = StatsText(context)
         self._lines = TextLines(context, self._drawing, id="stats")
-        self._head = ScreenHead(context, self._title, id="stats", kinds=self._kinds_above)
+        self._head = ScreenHead(context, self._title, id="stats", kinds=self._kinds_above, has_row=False)
         self._tally: statistics.Tally | None = None
         # The task of each question that names none.
         self._about: dict[str, TaskLine | None] = {}

@@ -49,8 +49,8 @@ _FOR_TOOL: Final = "waiting: "
 class AgentEntry(msgspec.Struct, frozen=True):
     """What an agent does: a word for its state, its task, and its last word.
 
-    `reason` is why one in trouble is so, `since` from when on; `prompt`, in quotes, what one was asked for that has
-    failed without a task. `asks` says that one asks though it works on, and about which task. `act` is
+    `reason` is why one in trouble is so, `since` from when on; `prompt` what one was asked for that has failed without
+    a task. `asks` says that one asks though it works on, and about which task. `act` is
     performed by a click on it.
     """
 
@@ -70,8 +70,8 @@ class AgentEntry(msgspec.Struct, frozen=True):
 
     @property
     def trouble(self) -> str:
-        """Why it is in trouble, behind its prompt if it has one: `"Fix the docs": failed: overloaded`."""
-        return f"{self.prompt}: {self.reason}" if self.prompt else self.reason
+        """Why it is in trouble, behind its prompt if it has one: `Fix the docs: overloaded`."""
+        return f"{self.prompt}: {self.reason.removeprefix('failed: ')}" if self.prompt else self.reason
 
     @property
     def is_trouble(self) -> bool:
@@ -244,7 +244,7 @@ class AgentEntries:
             about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
             short = one_line(why) if 0 < cell_len(one_line(why)) <= _MAX_WHY else shown
             entry = self._entry(member, shown, short, reason=f"{about}{': ' * bool(why)}{one_line(why)}")
-            prompt = _quoted(one_line(asked_for(member.session), _MAX_NAME)) if member.failed_task is None else ""
+            prompt = one_line(asked_for(member.session), _MAX_NAME) if member.failed_task is None else ""
             return msgspec.structs.replace(entry, prompt=prompt)
         if shown != "idle" or member.session is None:
             return None

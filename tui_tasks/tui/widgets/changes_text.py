@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
-from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, sign
+from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, Need, is_new
@@ -30,19 +30,6 @@ _DELETED: Final = "deleted"
 # The words, the most important first, with those that say how a task that was checked or created is now.
 _NOW: Final = {"done": ("stale", "proposed"), "checked": ("unproven", "being checked", "proven")}
 _ORDER: Final = tuple(word for before in WORDS for word in (*_NOW.get(before, ()), before))
-_URGENT: Final = WORDS[: WORDS.index("done")]
-# The states whose marks say these words; a dot says the others.
-_STATES: Final = {
-    **dict.fromkeys(FAILED_WORDS, "failed"),
-    **dict.fromkeys(("new", "reopened", LAPSED), "pending"),
-    **{word: word for word in ("stuck", "quiet", "done", "skipped", "cancelled")},
-    "gone": "left",
-    "asked": "needs_you",
-    "to review": "reviewable",
-    "started": "in_progress",
-    "proposed": "held",
-}
-_MARKS: Final = {look.word: look for look in PROOF_LOOKS.values()} | {w: LOOKS[state] for w, state in _STATES.items()}
 
 
 def changed_words(context: Context, needs: Iterable[Need]) -> str:
@@ -75,20 +62,11 @@ class News(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`started #4, #7`; `19 new` where not all are named."""
+        """`started #4 #7`; `19 new` where not all are named."""
         if not self.are_all_named:
             return f"{self.number:,} {'claims lapsed' if self.word == LAPSED and self.number > 1 else self.word}"
-        return f"{self.word} {', '.join(name for name, _ in self.names)}"
-
-    @property
-    def is_urgent(self) -> bool:
-        """Whether it needs the human."""
-        return self.word in _URGENT
-
-    def mark(self, *, ascii_only: bool) -> str:
-        """Return the mark that says its word."""
-        look = _MARKS.get(self.word)
-        return look.mark(ascii_only=ascii_only) if look is not None else sign("log", ascii_only=ascii_only)
+        names = (name.removeprefix(_BY) if at else name for at, (name, _) in enumerate(self.names))
+        return f"{self.word} {' '.join(names)}"
 
 
 def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
@@ -134,58 +112,30 @@ def _name(context: Context, need: Need) -> str:
     return _BY * (need.kind == ASKS) + safe_ends(agent_text.who(need.agent), _WHO, ascii_only=context.ascii_only)
 
 
-class NewsWays(NamedTuple):
-    """What has changed in words and in marks, each time the longest first, and in marks with less than all that needs
-    the human.
+def change_ways(context: Context, needs: Iterable[Need]) -> list[str]:
+    """Return what has changed in words, the longest first: as `news_ways` has it, down to `4 changed` and `4`."""
+    number = changed_words(context, needs)
+    return [*news_ways(what_changed(context, needs)), number, number.partition(" ")[0]]
+
+
+def news_ways(news: Sequence[News]) -> list[str]:
+    """Return `failed #3, started #5, logged #6 #8`, then with fewer names: `failed #3, +3`. The least important give
+    way first. Where not all have names, they are counted.
     """
-
-    words: Sequence[str] = ()
-    marks: Sequence[str] = ()
-    fewer_marks: Sequence[str] = ()
-
-
-def news_ways(news: Sequence[News], since: str, *, is_wide: bool, ascii_only: bool) -> NewsWays:
-    """Return `since 19:58: failed #3 · started #5 · logged #6, #8`, the same without when and, `is_wide`, `failed #3 ·
-    started #5 · +2`; then `✗#3 ◐#5 ·#6,8` and `✗#3 ◐#5 +2`. The least important names give way first. Where not all
-    have names, they are counted.
-    """
-    if not news:
-        return NewsWays()
-    dot = "; " if ascii_only else " · "
-    whole = dot.join(one.text for one in news)
     named = sum(len(one.names) for one in news)
-    least = max(1, sum(len(one.names) for one in news if one.is_urgent))
-    words = [whole, *(_some(news, shown, dot) for shown in range(named - 1, least - 1, -1))] if is_wide else [whole]
-    marks = [_in_marks(news, shown, ascii_only=ascii_only) for shown in range(named, 0, -1)]
-    full = named - least + 1
-    return NewsWays([way for each in words for way in (f"since {since}: {each}", each)], marks[:full], marks[full:])
+    return [", ".join(one.text for one in news), *(_some(news, shown) for shown in range(named - 1, 0, -1))]
 
 
-def _first(news: Sequence[News], shown: int) -> tuple[list[News], int]:
-    """Return the news with so many names, and how many things these do not stand for."""
-    found: list[News] = []
+def _some(news: Sequence[News], shown: int) -> str:
+    """Return `failed #3, started #4, +2`: so many names, and how many there are more."""
+    found: list[str] = []
     total = sum(one.number for one in news)
     for one in news:
         if names := one.names[:shown]:
-            found.append(News(one.word, sum(number for _, number in names), names))
-            shown, total = shown - len(names), total - found[-1].number
-    return found, total
-
-
-def _some(news: Sequence[News], shown: int, dot: str) -> str:
-    """Return `failed #3 · started #4 · +2`: so many names, and how many there are more."""
-    found, more = _first(news, shown)
-    return dot.join([*(one.text for one in found), *([f"+{more:,}"] if more else [])])
-
-
-def _in_marks(news: Sequence[News], shown: int, *, ascii_only: bool) -> str:
-    """Return `✗#3 ?#4,7,claude-3 +2`: the same with marks."""
-    found, more = _first(news, shown)
-    texts: list[str] = []
-    for mark, same in groupby(found, lambda one: one.mark(ascii_only=ascii_only)):
-        names = [name.removeprefix(_BY) for one in same for name, _ in one.names]
-        texts.append(mark + ",".join(name.removeprefix("#") if at else name for at, name in enumerate(names)))
-    return " ".join([*texts, *([f"+{more:,}"] if more else [])])
+            number = sum(number for _, number in names)
+            found.append(News(one.word, number, names).text)
+            shown, total = shown - len(names), total - number
+    return ", ".join([*found, *([f"+{total:,}"] if total else [])])
 
 
 def _word_now(context: Context, task: TaskLine, word: str) -> str:

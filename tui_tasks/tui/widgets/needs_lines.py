@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -18,13 +19,13 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
 from tui_tasks.tui.widgets.agent_entries import WHO
+from tui_tasks.tui.widgets.counts_line import Changes, has_row_of_changes
 from tui_tasks.tui.widgets.foot_line import Act
 from tui_tasks.tui.widgets.open_needs import (
     AGENTS,
     ALL,
     ASKS,
     CHECKS,
-    FAILED,
     HELD,
     JOBS,
     LATE,
@@ -49,9 +50,6 @@ _SHARE: Final = 8
 _AROUND: Final = 6
 # The most things without a row that are named in the last one.
 _NAMED: Final = 4
-# What stands between them, and in cells, what is kept of a cause behind a name.
-_BETWEEN: Final = "   "
-_CAUSE: Final = 8
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
 ROWS_AND_DETAIL: Final = 14
@@ -91,8 +89,8 @@ def rows_for_needs(size: Size, below: int) -> int:
 
 
 class NeedsText(TextDrawing):
-    """Draws a row for each thing that needs the human, as far as the rows suffice; the last names the others in short,
-    or tells how many there are.
+    """Draws a row for what has changed, if `has_changes`, and one for each thing that needs the human, as far as the
+    rows suffice; the last names the others in short, or tells how many there are.
 
     `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air;
     where there are none, only if `has_title`: else the rule below is empty.
@@ -106,58 +104,60 @@ class NeedsText(TextDrawing):
         kinds: Callable[[], Collection[int]],
         *,
         has_title: bool,
+        has_changes: bool,
     ) -> None:
         super().__init__(context)
         self._size = size
         self._has_title = has_title
+        self._changes = Changes(context, self.lasts) if has_changes else None
         self._rows = rows
         self._kinds = kinds
         self._needs = Needs(context, self.lasts)
         self.acts: list[Act] = []
         """What a click does on each line."""
+        self.has_needs = False
+        """Whether something that needs the human stands here."""
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
+        changes = self._changes.row(self._size()) if self._changes is not None else []
+        self.acts = [lambda: None] if changes else []
         entries = self._entries(width)
-        return [*entries, *[()] * (has_air(self._size()) and (bool(entries) or self._has_title))]
+        self.has_needs = bool(entries)
+        shown = [*([changes] if changes else []), *entries]
+        return [*shown, *[()] * (has_air(self._size()) and (bool(shown) or self._has_title))]
 
     def _entries(self, width: int) -> list[Drawn]:
-        self.acts = []
-        rows = self._rows()
-        if not rows:
-            return []
-        kinds = self._kinds()
-        needs = grouped((need for need in self._needs.all() if need.kind in kinds), self._why)
+        rows, kinds = self._rows(), self._kinds()
+        needs = grouped((need for need in self._needs.all() if need.kind in kinds), self._why) if rows else []
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
         from tui_tasks.tui.widgets import needs_entries
 
         words = needs_entries.NeedsEntries(self.context, self.lasts)
-        if len(needs) <= rows:
-            return self._listed([words.entry(need) for need in needs], rows, width)
-        chosen = self._chosen(needs, max(1, rows - 1))
-        lines = self._listed([words.entry(need) for need in chosen], max(1, rows - 1), width)
-        if rows == 1:
-            return lines
-        keys = {need.key for need in chosen}
+        shown = self._chosen(needs, rows) if len(needs) > rows else needs
+        keys = {need.key for need in shown}
         rest = [need for need in needs if need.key not in keys]
-        self.acts.append(self._act(rest[0]))
-        named = [words.entry(need) for need in rest] if len(rest) <= _NAMED else []
-        in_short = _in_short(named, rest, needs, width - GUTTER - 1)
-        return [*lines, [*self._gutter(("+", "$muted"), rest), *in_short]]
+        more = _more([words.entry(need) for need in rest] if len(rest) <= _NAMED else [], rest, needs)
+        return self._listed([words.entry(need) for need in shown], more, rows, width)
 
     def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
         new = [need for need in needs if is_new(self.context.state, need)]
         newest = max(new, key=lambda need: need.at or 0).key if new else ""
         return _chosen(needs, number, self._waiting(), newest)
 
-    def _listed(self, shown: Sequence[Entry], rows: int, width: int) -> list[Drawn]:
-        """Return one thing a row, and more of its words where there are rows for them."""
+    def _listed(self, shown: Sequence[Entry], more: Sequence[str], rows: int, width: int) -> list[Drawn]:
+        """Return one thing a row, and more of its words where there are rows for them; one of `more` beside the last,
+        the longest first.
+        """
         numbers = (cell_len(entry.number) for entry in shown if not entry.need.parts)
         number = max((self.context.state.number_width, *numbers))
         columns = self._columns(number, width)
-        texts = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
+        *texts, last = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
+        if more:
+            last = self._fitted(shown[-1], columns.beside(shown[-1].number), more)
+        texts.append(last)
         shared = self._shared([len(text) for text, _ in texts], rows)
         drawn: list[Drawn] = []
         for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
@@ -193,13 +193,15 @@ class NeedsText(TextDrawing):
         has_new = any(is_new(self.context.state, need) for need in needs)
         return gutter(None, glyph, is_new=has_new, ascii_only=self.context.ascii_only)
 
-    def _fitted(self, entry: Entry, columns: _Columns) -> tuple[Sequence[str], str]:
-        """Return the lines of an entry's words, and its agent beside them, which gives way to them where a number says
-        what the entry is about.
+    def _fitted(self, entry: Entry, columns: _Columns, more: Sequence[str] = ("",)) -> tuple[Sequence[str], str]:
+        """Return the lines of an entry's words, and beside them its agent, which gives way to them where a number says
+        what the entry is about, with one of `more`.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
+        agents = dict.fromkeys((aside, "" if entry.number and not entry.has_agent else aside))
         for text in entry.ways:
-            for beside in dict.fromkeys((aside, "" if entry.number and not entry.has_agent else aside)):
+            for rest, agent in product(more, agents):
+                beside = "  ".join(filter(None, (agent, rest)))
                 lines = wrapped(text, columns.room_beside(beside), ascii_only=ascii_only)
                 if len(lines) == 1:
                     return lines, beside
@@ -239,38 +241,27 @@ class NeedsText(TextDrawing):
 
 
 def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]]:
-    """Yield each of the lines of a text, its cause in the quieter tone."""
+    """Yield each of the lines of a text in two tones: of a failure the cause is what one reads, else the name."""
     named = len(text) - (len(entry.cause) if text.endswith(f": {entry.cause}") else 0)
+    tones = ("$muted", "") if entry.need.counted_as == "failed" and 0 < named < len(text) else ("", "$muted")
     for line in lines:
         at = max(0, named)
-        yield [(line[:at], ""), (line[at:], "$muted")]
+        yield [(line[:at], tones[0]), (line[at:], tones[1])]
         named -= len(line) + 1
 
 
-def _in_short(named: Sequence[Entry], rest: Sequence[Need], needs: Sequence[Need], room: int) -> list[Part]:
-    """Return each of the rest with its mark, number and shortest text where they fit: `✗ S4 smtp: 535   ! S3 late`,
-    what failed with its name before a cause that is cut; else how many there are of each word, as all `needs` are
-    counted: `1 failed S4, 95+ late`, with their numbers if they have them.
+def _more(named: Sequence[Entry], rest: Sequence[Need], needs: Sequence[Need]) -> list[str]:
+    """Return how many there are of each word without a row, as all `needs` are counted: `+ 1 failed S4, 95+ late`, with
+    their numbers if they have them; then how many they are.
     """
-    heads = [f" {safe_ends(entry.number or entry.aside, WHO)}  " for entry in named]
-    texts = [safe_line(entry.ways[-1], room) for entry in named]
-    around = sum(cell_len(f"{entry.mark}{head}") for entry, head in zip(named, heads, strict=True))
-    left = room - around - len(_BETWEEN) * (len(named) - 1) - sum(map(cell_len, texts))
-    if named and left >= 0:
-        parts: list[Part] = []
-        for entry, head, text in zip(named, heads, texts, strict=True):
-            words, most = text, cell_len(text) + left
-            name = cell_len(entry.text) - cell_len(entry.cause)
-            if entry.need.kind in (FAILED, JOBS) and entry.cause and name + _CAUSE <= most:
-                words = safe_line(entry.text, most)
-            left = most - cell_len(words)
-            parts += [(_BETWEEN * bool(parts), ""), (entry.mark, entry.color), (f"{head}{words}", "$muted")]
-        return parts
+    if not rest:
+        return []
     late = f"{'+' * late_number(needs).endswith('+')} late"
     counts = {word: counted(number, word).replace(" late", late) for word, number in tally(rest).items()}
     numbers = {word: [one.number for one in named if one.need.counted_as == word] for word in counts}
     counted_up = [" ".join((text, *numbers[word])) if all(numbers[word]) else text for word, text in counts.items()]
-    return [(safe_line(", ".join(counted_up), max(1, room)), "$muted")]
+    in_words = [f"+ {', '.join(each)}" for each in (counted_up, counts.values())]
+    return [*in_words, f"+{sum(need.count for need in rest):,} more"]
 
 
 def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest: str) -> list[Need]:
@@ -316,10 +307,12 @@ class NeedsLines(HeldLines):
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,
         has_title: bool = False,
+        has_changes: bool = True,
         on_moved: Callable[[int], None] = lambda by: None,
     ) -> None:
         """`below`: the rows that are kept for what stands below. `most` returns how many rows there are at most.
-        `has_title`: whether the rule below may have a title. `on_moved`: see `HeldLines`.
+        `has_title`: whether the rule below may have a title. `has_changes`: whether they begin with what has changed.
+        `on_moved`: see `HeldLines`.
         """
 
         def rows() -> int:
@@ -327,17 +320,19 @@ class NeedsLines(HeldLines):
             return min(found, most()) if most is not None else found
 
         self._most_rows = rows
-        self._needs = NeedsText(context, lambda: self.app.size, rows, kinds, has_title=has_title)
+        self._needs = NeedsText(
+            context, lambda: self.app.size, rows, kinds, has_title=has_title, has_changes=has_changes
+        )
         super().__init__(context, self._needs, id=id, on_moved=on_moved)
 
     def most(self) -> int:
-        """Return how many rows there are at most, with the empty one."""
-        return self._most_rows() + has_air(self.app.size)
+        """Return how many rows there are at most, with that of what has changed and the empty one."""
+        return self._most_rows() + has_row_of_changes(self.app.size) + has_air(self.app.size)
 
     @property
     def has_needs(self) -> bool:
         """Whether something that needs the human stands here."""
-        return bool(self._needs.acts)
+        return self._needs.has_needs
 
     def on_click(self, event: events.Click) -> None:
         """Go to what was clicked."""

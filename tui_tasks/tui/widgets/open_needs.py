@@ -295,8 +295,8 @@ def counted_by_word(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
 
 
 def trouble_text(numbers: Mapping[str, int]) -> str:
-    """Return how many agents are stuck, gone or quiet: `1 stuck, 2 gone`."""
-    return ", ".join(counted(numbers[word], word) for word in TROUBLE if word in numbers) or "0 stuck"
+    """Return how many agents are stuck, gone or quiet: `1 stuck, 2 gone`, or that none is."""
+    return ", ".join(counted(numbers[word], word) for word in TROUBLE if word in numbers) or "0 stuck or gone"
 
 
 def is_new(state: AppState, need: Need) -> bool:

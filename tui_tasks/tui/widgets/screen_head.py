@@ -16,13 +16,13 @@ from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import NEW, Part
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.agent_line import AgentLines
-from tui_tasks.tui.widgets.counts_line import Counts, counts_line
+from tui_tasks.tui.widgets.counts_line import Changes, Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
-from tui_tasks.tui.widgets.open_needs import ALL, Needs, is_new
+from tui_tasks.tui.widgets.open_needs import ALL, Needs
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -46,6 +46,8 @@ _LEAST_TASK: Final = 6
 _UNREADY: Final = 40
 _LEAST_UNREADY: Final = 10
 _NONE: Final = "no task is ready"
+# In cells: what stands around the title of a rule and what has changed.
+_AROUND_CHANGES: Final = 7
 
 
 class TopLine(FrameLine):
@@ -240,7 +242,8 @@ class ChangesRule(FrameLine):
     def _rule(self, width: int) -> Sequence[Part]:
         title = self._title()
         if is_compact(self.app.size):
-            return rule_parts(self.context, width, title, changed_parts(self.context) if self._has_changes else ())
+            room = width - _size(title) - _AROUND_CHANGES
+            return rule_parts(self.context, width, title, Changes(self.context).within(room))
         if title or (has_air(self.app.size) and self._has_rows is None):
             return rule_parts(self.context, width, title)
         return end_of_rows(self.context, width, self._has_rows)
@@ -254,25 +257,15 @@ def end_of_rows(context: Context, width: int, has_rows: Callable[[], bool] | Non
     return rule_parts(context, width) if is_there else ()
 
 
-def changed_parts(context: Context) -> list[Part]:
-    """Return `• 4 changed, 1 deleted` for a small screen; nothing where nothing has."""
-    needs = Needs(context).all()
-    if not context.state.seen.has_changes and not any(is_new(context.state, need) for need in needs):
-        return []
-    from tui_tasks.tui.widgets.changes_text import changed_words
-
-    words = changed_words(context, needs)
-    return [(f"{sign('changed', ascii_only=context.ascii_only)} ", NEW), (words, "$muted")]
-
-
 class ChangesLine(FrameLine):
     """What has changed, below the counts of a screen; on a small screen it stands in a rule instead."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = "Screen.-narrow ChangesLine, Screen.-short ChangesLine { display: none; }"
 
-    def __init__(self, context: Context, counts: Counts) -> None:
-        super().__init__(context, lambda width: [("  ", ""), *counts.changed_parts(width - 3)])
+    def __init__(self, context: Context) -> None:
+        changes = Changes(context)
+        super().__init__(context, lambda width: [("  ", ""), *changes.line(width - 3)])
 
 
 class ScreenHead:
@@ -292,17 +285,20 @@ class ScreenHead:
         most: Callable[[], int] | None = None,
         note: Callable[[], str] = lambda: "",
         counts: Callable[[int], Sequence[Group]] | None = None,
+        has_row: bool = True,
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
         for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
-        counts for a width: then nothing else here counts.
+        counts for a width: then nothing else here counts. `has_row`: see `counts_line`.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
         self._agents = AgentLines(context, id=f"{id}-agents")
-        self._counts = counts_line(context, id=f"{id}-now", own=counts)
-        self._changes = ChangesLine(context, self._in_short) if counts is not None else None
-        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, below=below, most=most)
+        self._counts = counts_line(context, id=f"{id}-now", own=counts, has_row=has_row)
+        self._changes = ChangesLine(context) if counts is not None else None
+        self._needs = NeedsLines(
+            context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=has_row and counts is None
+        )
         self._rule = ChangesRule(context, id=f"{id}-rule", has_rows=lambda: self._needs.has_needs)
 
     def _in_title(self, room: int) -> Sequence[Part]:

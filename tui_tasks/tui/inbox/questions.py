@@ -1,0 +1,154 @@
+"""The question under the cursor of the inbox: the parts of its answer, whether it was read, and the way from one
+question to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.read import ask_queries
+from tui_tasks.tui.asks.answer_keys import Reading
+from tui_tasks.tui.asks.ask_detail import AskDetail
+from tui_tasks.tui.asks.ask_views import AskView, AskViews, Given, UnsentAnswers
+from tui_tasks.tui.asks.reply_input import Reply
+from tui_tasks.tui.inbox.inbox_lines import InboxLines
+from tui_tasks.tui.inbox.inbox_rows import InboxList
+from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
+from tui_tasks.tui.state.context import Context
+
+
+class Questions:
+    """Answers belong to the question under the cursor; the cursor then goes to the one that takes its place."""
+
+    def __init__(
+        self,
+        context: Context,
+        lines: InboxLines,
+        window: InboxList,
+        views: AskViews,
+        unsent: UnsentAnswers,
+        reading: Reading,
+        both: RowsAndDetail,
+        detail: AskDetail,
+        reply: Reply,
+        *,
+        show: Callable[[], None],
+        bring_back: Callable[[Ask], None],
+    ) -> None:
+        """`show` draws the screen again, `bring_back` lists a question that is closed."""
+        self._context = context
+        self._lines = lines
+        self._window = window
+        self._views = views
+        self._unsent = unsent
+        self._reading = reading
+        self._both = both
+        self._detail = detail
+        self._reply = reply
+        self._show = show
+        self._bring_back = bring_back
+        self.drawn: AskView | None = None
+        """The question that is drawn."""
+        # The question to which the cursor went after the last answer.
+        self._went_on_to: str | None = None
+
+    @property
+    def here(self) -> Ask | None:
+        """The question that keys act on."""
+        line = self._lines.listed.get(self._window.cursor)
+        return line if isinstance(line, Ask) else None
+
+    @property
+    def view(self) -> AskView | None:
+        """The same, as it is shown."""
+        return self._views.of(self.here) if self.here is not None else None
+
+    def view_of(self, ask: Ask) -> AskView:
+        """Return a question as it is shown now."""
+        return self._views.of(ask)
+
+    # Whether it was read
+
+    @property
+    def is_to_read(self) -> bool:
+        """Whether the question goes on below the screen and was not read to its end, which a key that answers needs."""
+        view = self.drawn
+        return view is not None and self._both.has_more and not self._reading.is_read(view.version)
+
+    @property
+    def came_just_now(self) -> bool:
+        """Whether the cursor has gone to this question by itself, too late to be read when the key was pressed."""
+        view = self.view
+        return view is not None and view.ask.uid == self._went_on_to and not self._reading.has_stood(view.version)
+
+    def shows_option(self, number: int) -> bool:
+        """Return whether an option of the question is on screen, with its number."""
+        line = self._detail.line_of_option(number)
+        return line is not None and self._both.shows_line(line)
+
+    def page_down(self) -> None:
+        """Show the next part of the question."""
+        self._both.scroll.scroll_page_down(animate=False)
+
+    # The parts of its answer
+
+    def pick(self, view: AskView, option: int) -> None:
+        """Choose an option of a question that takes several, or choose it no longer."""
+        self._unsent.pick(view.ask.uid, option)
+        self._show()
+
+    def edit(self, ask: Ask, given: dict[str, Any]) -> None:
+        """Show what the human gives a tool in place of what it asked for."""
+        self._unsent.edited[ask.uid] = given
+        self._both.show_beginning()
+        self._show()
+
+    def ask_next(self, ask: Ask, given: tuple[Given, ...]) -> None:
+        """Ask the next of several questions, or one before it again, after these answers."""
+        self._unsent.go_on(ask.uid, given)
+        self._context.say("")
+        if self._reply.is_open:
+            self._reply.close()
+        self._both.show_beginning()
+        self._show()
+
+    # From one to the next
+
+    def answered(self, ask: Ask) -> bool:
+        """Drop what is held of a question that was answered, and go to the one that takes its place, else to the one
+        above it; return False where there is none, or the cursor is away.
+        """
+        self._views.forget(ask)
+        self._context.state.answered.append(ask.uid)
+        wanted = self._lines.next_question(ask.uid, self._unsent.later)
+        if wanted is None or self._window.cursor != ask.uid or self._reply.is_open:
+            return False
+        self._went_on_to = wanted
+        self._window.move_to(wanted)
+        return True
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether there is a question to go back to."""
+        return bool(self._context.state.answered)
+
+    def go_to_answered(self, by: int) -> bool:
+        """Go from a question that was answered to the one answered before or after it, from another to the last one
+        answered; return False where there is none.
+        """
+        answered, here = self._context.state.answered, self._window.cursor
+        to = answered.index(here) + by if here in answered else len(answered) - 1
+        if not 0 <= to < len(answered):
+            return False
+        self._bring_back(ask_queries.ask(self._context.db, answered[to]))
+        self._window.move_to(answered[to])
+        return True
+
+    def moved_to(self, key: str | None) -> bool:
+        """Note where the cursor has gone; return whether the human has moved it."""
+        if key == self._went_on_to:
+            return False
+        self._went_on_to = None
+        return True

@@ -1,0 +1,127 @@
+"""How much needs the human, has failed, is stuck or late: a number with a word for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from tui_tasks.text.glyphs import Look, look
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.tui.widgets import open_needs
+from tui_tasks.tui.widgets.foot_line import Act, Group
+from tui_tasks.tui.widgets.open_needs import Need, counted, late_number, tally, trouble_text, visit
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.job_lines import RunningJob
+    from tui_tasks.tui.painting.styles import Part
+    from tui_tasks.tui.state.context import Context
+
+# In cells: the longest name of a list.
+_LIST: Final = 16
+_PUT_AWAY: Final = "failures put away"
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
+    `brief` stands for the text where there is little room; empty: nothing does.
+    """
+
+    mark: Part
+    text: str
+    short: str
+    act: Act
+    brief: str | None = None
+
+    def group(self, words: str, gap: str) -> Group:
+        """Return its mark and words; only the mark is coloured, and only where there is one of these at least."""
+        return Group([self.mark, (words, "$muted")], self.act, gap)
+
+
+class NeedCounts:
+    """The counts, always in the same order. It calls `lasts` with how many microseconds they stay true."""
+
+    def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
+        self._context = context
+        self._lasts = lasts
+
+    def of(self, found: Sequence[Need], *, has_slow: bool = True) -> Iterator[Count]:
+        """Yield the counts of what needs the human, and of the jobs that are slow."""
+        of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
+        yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
+        yield self._failed([need for need in found if need.counted_as == "failed"])
+        trouble = [need for need in of[open_needs.AGENTS] if need.counted_as != "failed"]
+        if self._context.state.members:
+            yield self._stuck(trouble)
+        if slow := self._slow_jobs() if has_slow else []:
+            yield self._slow(slow)
+        if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
+            looks, several = look("overdue"), late_number(late)
+            yield Count(self.mark(looks, looks.color), f"{several} late", several, self.visit(late))
+        for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
+            for word, number in tally(of[kind]).items():
+                yield self._count(number, word, state)
+
+    def mark(self, looks: Look, color: str) -> Part:
+        """Return a mark with a blank."""
+        return f"{looks.mark(ascii_only=self._context.ascii_only)} ", color
+
+    def visit(self, found: Sequence[Need]) -> Act:
+        """Return what goes to the first of these."""
+        return lambda: visit(self._context, found[0])
+
+    def _count(self, number: int, word: str, kind: str) -> Count:
+        looks = look(kind)
+        mark = self.mark(looks, looks.color if number else "$muted")
+        brief = f"{number:,} ask" if word == "question" else None
+        return Count(mark, counted(number, word), f"{number:,}", lambda: self._context.do("asks"), brief)
+
+    def _failed(self, found: Sequence[Need]) -> Count:
+        """Return how many tasks, jobs and agents failed, or that those that did are put away: lists count them all the
+        same.
+        """
+        shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
+        if found:
+            return replace(shown, text=f"{shown.text}{self._elsewhere(found)}", act=self.visit(found))
+        return replace(shown, text=_PUT_AWAY) if state.failed or state.failing_jobs else shown
+
+    def _elsewhere(self, found: Sequence[Need]) -> str:
+        """Return ` in web` where only tasks of another list failed, which has a short name."""
+        lists = {need.row.list_id if need.kind == open_needs.FAILED and need.row is not None else 0 for need in found}
+        home = self._context.state.lists.get(lists.pop()) if len(lists) == 1 else None
+        if home is None or home.id == self._context.state.list_id or cell_len(home.name) > _LIST:
+            return ""
+        return f" in {safe_line(home.name, _LIST)}"
+
+    def _stuck(self, found: Sequence[Need]) -> Count:
+        """Return how many agents are stuck, gone or quiet."""
+        numbers, looks = tally(found), look("stuck")
+        mark = self.mark(looks, looks.color if numbers else "$muted")
+        number = f"{sum(numbers.values()):,}"
+        return Count(mark, trouble_text(numbers), number, lambda: self._context.do("agents"))
+
+    def slow_parts(self) -> list[Part]:
+        """Return which job is slow: `◐ S1 slow`; nothing where none is."""
+        jobs = self._slow_jobs()
+        slow = self._slow(jobs) if jobs else None
+        return [slow.mark, (slow.text, "$muted")] if slow is not None else []
+
+    def _slow(self, jobs: Sequence[RunningJob]) -> Count:
+        """Return which job is slow: `S1 slow`, `2 slow`."""
+        mark = self.mark(look("running"), look("overdue").color)
+        text = f"S{jobs[0].number} slow" if len(jobs) == 1 else f"{len(jobs):,} slow"
+        short = text if len(jobs) == 1 else f"{len(jobs):,}"
+        return Count(mark, text, short, lambda: self._show_job(jobs[0].name), "")
+
+    def _slow_jobs(self) -> list[RunningJob]:
+        """Return the jobs that have run for much longer than they usually do."""
+        now, jobs = self._context.clock.now(), self._context.state.running_jobs
+        if soon := [job.slow_from - now for job in jobs if job.slow_from > now]:
+            self._lasts(min(soon))
+        return [job for job in jobs if job.slow_from <= now]
+
+    def _show_job(self, name: str) -> None:
+        self._context.navigation.close_overlays()
+        self._context.navigation.show_job(name)
