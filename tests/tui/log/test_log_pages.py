@@ -140,7 +140,7 @@ def test_a_run_is_one_line_once_it_has_ended_and_good_runs_in_a_row_of_a_job_are
         assert len([said for outcome, said in of_job(store, jobs[1]) if outcome == "success"]) == 7
         lines = log_pages.page(store.db, log_pages.FIRST, 500, fold=log_pages.LAST)
         (last,) = [line for line in lines if line.job == jobs[1] and line.count == 3]
-        runs = log_folds.newest_good_runs(store.db, last.uid, last.seq)
+        runs = log_folds.good_runs(store.db, [last.seq])[last.seq].ends
         assert [(time, log_folds.took(store.db, run)) for time, run in runs] == [
             (at(20, 0, 9), 9_000_000),
             (at(19, 45, 9), 9_000_000),
@@ -176,6 +176,28 @@ def test_a_run_far_from_the_one_before_has_a_line_of_its_own(jobs):
         run(store)
         said = [said for _, said in of_job(store, jobs[2], fold=log_pages.LAST)]
         assert said[-2:] == ["ok 28s", "2 runs ok, last 0ms"]
+
+
+@pytest.mark.parametrize(("passed", "apart"), [(2_000, 200), (7, 200), (7, 9)])
+def test_runs_are_folded_alike_in_pages_of_every_length_and_one_by_one(jobs, monkeypatch, passed, apart):
+    monkeypatch.setattr(log_pages, "MAX_PASSED", passed)
+    monkeypatch.setattr(log_folds, "_APART", apart)
+    with Store(jobs.plan.path) as store:
+        source = EntriesOfJournal(store.db, AppState(store.db, NOW))
+        found = source.find([str(seq) for seq in range(journal.newest(store.db) + 1)])
+        whole = [found[key] for key in sorted(found, key=int)]
+        counts = [line.count for line in whole if line.word == "run"]
+        assert max(counts) == 8 if apart == 200 else max(counts) in range(2, 8)
+        for limit in (1, 5, 1000):
+            for rows in (read(source.first, source.after, limit, -1), read(source.last, source.before, limit, 0)):
+                assert [row for row in rows if row.word != SEEN] == whole
+
+
+def test_a_line_counts_good_runs_a_part_of_the_journal_back_and_says_that_there_are_more(jobs, monkeypatch):
+    monkeypatch.setattr(log_folds, "_COUNTED", 20)
+    with Store(jobs.plan.path) as store:
+        said = [said for _, said in of_job(store, jobs[2], fold=log_pages.LAST) if " runs ok" in said]
+        assert said == ["2+ runs ok, last 28s"]
 
 
 def test_heartbeats_of_a_claim_have_no_line_among_folded_ones_and_can_be_asked_for(plan):

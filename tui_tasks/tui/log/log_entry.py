@@ -188,7 +188,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         db = self.context.db
         if line.word == "log":
             return log_lines.progress_of(db, line)
-        runs = log_folds.newest_good_runs(db, line.uid, line.seq)
+        runs = log_folds.good_runs(db, [line.seq])[line.seq].ends
         lengths = {uid: log_folds.took(db, uid) for _, uid in runs}
         return [(at, OK if (took := lengths[uid]) is None else f"{OK} {duration(took)}") for at, uid in runs]
 

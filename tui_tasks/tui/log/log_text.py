@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import log_words
-from tui_tasks.core.read.pages.log_folds import MAX_FOLDED
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_words import EDITED, FIELD_WORDS, OF_HOLDER, OK, SWITCHES, phrase
 from tui_tasks.text.glyphs import look, sign
@@ -82,7 +81,7 @@ def text_of(line: LogLine, *, ascii_only: bool = False) -> str:
 
 def many(line: LogLine) -> str:
     """Return how many entries a line stands for: `4`, `99+`."""
-    return f"{line.count - 1}+" if line.count == MAX_FOLDED else f"{line.count}"
+    return f"{line.count - 1}+" if line.has_more else f"{line.count}"
 
 
 def names_task(line: LogLine) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Collection, Iterator
+from typing import Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
@@ -18,31 +18,22 @@ MAX_FOLDED: Final = 100
 """How many entries one line counts at most."""
 HEARTBEAT: Final = "claim.extended"
 """Comes between progress entries and says nothing: where progress is folded, it is left out."""
-# Up to so many entries apart, two runs of a job are in one line: a page reads only a part of a long journal.
+# Up to so many entries apart, two runs of a job are in one line, which counts those among so many entries: a page reads
+# only a part of a long journal.
 _APART: Final = 200
+_COUNTED: Final = 2_000
 _BEGINS: Final = ("run.requested", "run.started")
-_ENDS: Final = "run.finished"
+ENDS: Final = "run.finished"
+"""The kind of an entry that ends a run."""
 # What has a line between the runs of a job; a decision has one where a due time was not run.
-_LINES_OF_JOBS: Final = (*_BEGINS, _ENDS, "job.created", "job.updated", "job.deleted", "job.restored", "job.decided")
-
-
-def is_followed(until: Any) -> Any:
-    """Return the condition that a later entry, up to `until`, has the line of an entry."""
-    return _is_followed_by_progress(until) | _is_begin_of_ended_run(until) | _is_followed_by_good_run(until)
-
-
-def count(db: Database, kind: str, uid: str, actor: str, task: str | None, seq: int) -> int:
-    """Return how many entries the line of one stands for; 1 where it is of no kind that is folded."""
-    if kind == "task.logged":
-        return max(1, len(newest_progress(db, actor, task, seq)))
-    return max(1, len(newest_good_runs(db, uid, seq))) if kind == _ENDS else 1
+_LINES_OF_JOBS: Final = (*_BEGINS, ENDS, "job.created", "job.updated", "job.deleted", "job.restored", "job.decided")
 
 
 # Progress
 
 
-def _is_followed_by_progress(until: Any) -> Any:
-    """Return the condition that an entry is progress, and the next entry of its agent and task is progress too."""
+def is_followed_by_progress(until: Any) -> Any:
+    """Return the condition that an entry is progress, and so is the next entry of its agent and task, up to `until`."""
     of_task, of_agent, following = J.alias(), J.alias(), J.alias()
     next_of_task = of_task.select(of_task.seq).where(
         (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != HEARTBEAT)
@@ -108,66 +99,96 @@ def _has_line(entry: Any) -> Any:
     return entry.kind.in_(_LINES_OF_JOBS) & (fn.COALESCE(decision, "ran") != "ran")
 
 
-def _next_of_job(entry: Any, field: Any, until: Any, more: Any = None) -> Any:
-    """Return the expression for a field of the next entry with a line about the job of an entry; empty without one."""
-    near = (entry.seq > J.seq) & (entry.seq <= J.seq + _APART) & (entry.seq <= until)
-    same = near & _has_line(entry) & (_job_of(entry) == _job_of(J))
-    query = entry.select(field).where(same if more is None else same & more).order_by(entry.seq).limit(1)
-    return fn.COALESCE(query, "")
-
-
-def _is_begin_of_ended_run(until: Any) -> Any:
-    """Return the condition that an entry begins a run, and the next of its job is about the same run. Who has asked for
-    a run by hand keeps a line.
-    """
-    following = J.alias()
-    return J.kind.in_(_BEGINS) & (J.actor != vocab.HUMAN) & (_next_of_job(following, following.uid, until) == J.uid)
-
-
-def _is_good(entry: Any) -> Any:
-    return (entry.kind == _ENDS) & (journal.value_of(entry.new, "outcome") == "success")
-
-
-def _is_followed_by_good_run(until: Any) -> Any:
-    """Return the condition that an entry says that a run went well, and the next that does not begin one says so."""
-    following = J.alias()
-    begins = following.kind.in_(_BEGINS) & (following.actor != vocab.HUMAN)
-    good = fn.COALESCE(_is_good(following), 0)
-    return (J.kind == _ENDS) & _is_good(J) & (_next_of_job(following, good, until, ~begins) == 1)
-
-
-_BEFORE = Statement(
+_RUNS = Statement(
     lambda: (
-        J.select(J.seq, J.kind, J.actor, J.at, J.uid, journal.value_of(J.new, "outcome"))
-        .where((J.seq <= slot("seq")) & (J.seq > slot("low")) & _has_line(J) & (_job_of(J) == slot("job")))
-        .order_by(J.seq.desc())
+        J.select(
+            *(J.seq, J.kind, J.actor, J.at, J.uid, _job_of(J)),
+            fn.IIF(J.kind == ENDS, fn.COALESCE(journal.value_of(J.new, "outcome"), "") == "success", 0),
+        )
+        .where((J.seq > slot("low")) & (J.seq <= slot("high")) & _has_line(J))
+        .order_by(J.seq)
     )
 )
-_JOB = Statement(lambda: RunRow.select(RunRow.job_uid).where(RunRow.uid == slot("uid")))
 _TOOK = Statement(lambda: RunRow.select(RunRow.ended_at - RunRow.started_at).where(RunRow.uid == slot("uid")))
 
 
-def newest_good_runs(db: Database, uid: str, seq: int) -> list[tuple[int, str]]:
-    """Return the runs that went well in a row, from the end of the last one back, up to `MAX_FOLDED`: the instant and
-    the uid of each. `seq` and `uid` are those of the entry that ends it.
+class _Entry(NamedTuple):
+    """An entry with a line about a job; `is_good`: it says that a run went well."""
+
+    seq: int
+    kind: str
+    actor: str
+    at: int
+    uid: str
+    job: str
+    is_good: bool
+
+    @property
+    def is_begin(self) -> bool:
+        """Whether it begins a run. Who has asked for a run by hand keeps a line."""
+        return self.kind in _BEGINS and self.actor != vocab.HUMAN
+
+    def has_line_of(self, after: _Entry | None) -> bool:
+        """Return whether the next entry about its job has its line: it is about the same run, or a good one too."""
+        if after is None or after.seq - self.seq > _APART:
+            return False
+        return after.uid == self.uid if self.is_begin else self.is_good and after.is_good
+
+
+class GoodRuns(NamedTuple):
+    """Runs of a job that went well in a row, the last one first: the instant and the uid of each. `has_more`: there are
+    more than one line counts.
     """
-    row = db.one(_JOB, uid=uid)
-    found: list[tuple[int, str]] = []
-    for number, kind, actor, at, run, outcome in _before(db, row[0] if row else uid, seq):
-        if kind in _BEGINS and actor != vocab.HUMAN:
-            continue
-        if kind != _ENDS or outcome != "success" or len(found) == MAX_FOLDED or number < seq - _APART:
-            break
-        found.append((at, run))
-        seq = number
+
+    ends: list[tuple[int, str]]
+    has_more: bool = False
+
+
+def followed_runs(db: Database, low: int, high: int, until: int) -> list[int]:
+    """Return the numbers of entries about runs, after `low` up to `high`, that have the line of one up to `until`."""
+    followed: list[int] = []
+    last: dict[str, _Entry] = {}
+    last_end: dict[str, _Entry] = {}
+    for entry in map(_Entry._make, db.all(_RUNS, low=low, high=min(high + _APART, until))):
+        before = last.get(entry.job)
+        if before is not None and before.is_begin and before.has_line_of(entry):
+            followed.append(before.seq)
+        last[entry.job] = entry
+        if not entry.is_begin:
+            end = last_end.get(entry.job)
+            if end is not None and end.has_line_of(entry):
+                followed.append(end.seq)
+            last_end[entry.job] = entry
+    return followed
+
+
+def good_runs(db: Database, seqs: Collection[int]) -> dict[int, GoodRuns]:
+    """Return the runs that went well in a row for each of the entries that end them."""
+    found: dict[int, GoodRuns] = {}
+    for low, high in near(seqs, _COUNTED):
+        rows: dict[str, list[_Entry]] = {}
+        for entry in map(_Entry._make, db.all(_RUNS, low=low - _COUNTED - _APART, high=high)):
+            if entry.is_begin:
+                continue
+            row = rows.get(entry.job, [])
+            if not row or not row[-1].has_line_of(entry):
+                row = rows[entry.job] = []
+            row.append(entry)
+            if entry.seq in seqs and entry.is_good:
+                counted = [each for each in row if each.seq > entry.seq - _COUNTED][-MAX_FOLDED:]
+                ends = [(each.at, each.uid) for each in reversed(counted)]
+                found[entry.seq] = GoodRuns(ends, len(counted) < len(row))
     return found
 
 
-def _before(db: Database, job: str, seq: int) -> Iterator[Any]:
-    """Yield the entries with lines about a job from one back, as long as each is near the one after it."""
-    while rows := db.all(_BEFORE, job=job, seq=seq, low=seq - _APART - 1):
-        yield from rows
-        seq = rows[-1][0] - 1
+def near(seqs: Collection[int], apart: int = _APART) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the journal that have entries near one another: the first number of each, and the last."""
+    ordered = sorted(seqs)
+    begin = 0
+    for at, seq in enumerate(ordered, 1):
+        if at == len(ordered) or ordered[at] - seq > apart:
+            yield ordered[begin], seq
+            begin = at
 
 
 def took(db: Database, uid: str) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +16,7 @@ from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.pages import log_folds
+from tui_tasks.core.read.pages.log_folds import MAX_FOLDED, GoodRuns
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow
 
@@ -69,6 +72,7 @@ J = JournalRow
 # How many characters of a text a line shows.
 MAX_TEXT: Final = 400
 _STATUSES_WITH_REASON: Final = ("failed", "skipped")
+_NO_RUNS: Final[Mapping[int, GoodRuns]] = MappingProxyType({})
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -77,8 +81,9 @@ class LogLine(msgspec.Struct, frozen=True):
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `count` is how
-    many progress entries or good runs this line stands for, itself included; `holder` is the agent whose claim, session
-    or work somebody else has changed, or who asked; `asked` is the question that an entry is about.
+    many progress entries or good runs this line stands for, itself included; `has_more`: there are more; `holder` is
+    the agent whose claim, session or work somebody else has changed, or who asked; `asked` is the question that an
+    entry is about.
     """
 
     seq: int
@@ -102,6 +107,7 @@ class LogLine(msgspec.Struct, frozen=True):
     took: int | None = None
     is_redo: bool = False
     count: int = 1
+    has_more: bool = False
     holder: str | None = None
     asked: str | None = None
 
@@ -177,18 +183,18 @@ _TASK = Statement(
 _LIST_NAME = Statement(lambda: ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
 
 
-def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:
-    """Return the line of a row of `lines_query`; with `fold` it stands for what is folded up to that entry.
+def read_line(db: Database, row: Any, fold: int | None = None, runs: Mapping[int, GoodRuns] = _NO_RUNS) -> LogLine:
+    """Return the line of a row of `lines_query`; with `fold` it stands for what is folded up to that entry, of `runs`.
 
     The line of an entry whose values cannot be read has none.
     """
     try:
-        return _line(db, row, fold)
+        return _line(db, row, fold, runs)
     except journal.UNREADABLE:
-        return _line(db, (*row[:8], None, None, *row[10:]), fold)
+        return _line(db, (*row[:8], None, None, *row[10:]), fold, runs)
 
 
-def _line(db: Database, row: Any, fold: int | None) -> LogLine:
+def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns]) -> LogLine:
     seq, at, actor, kind, entity, uid, task, undoes, old, new, has_why, redo, name, list_id, number, gone = (
         journal.as_text(row)
     )
@@ -203,8 +209,12 @@ def _line(db: Database, row: Any, fold: int | None) -> LogLine:
     elif entity in ("claim", "session", "work") and (holder := _holder(db, entity, uid)) not in (None, actor):
         more["holder"] = holder
     word = _word(kind, entity, now)
-    if fold is not None and seq <= fold and undoes is None and word in ("log", "run"):
-        more["count"] = log_folds.count(db, kind, uid, actor, task, seq)
+    if fold is not None and seq <= fold and undoes is None:
+        if word == "log":
+            more["count"] = max(1, len(log_folds.newest_progress(db, actor, task, seq)))
+            more["has_more"] = more["count"] == MAX_FOLDED
+        elif seq in runs:
+            more["count"], more["has_more"] = len(runs[seq].ends), runs[seq].has_more
     line = LogLine(
         seq, at, actor, kind, word, entity, uid, task, undoes, was, now, bool(has_why),
         list_id=list_id, number=number, gone=bool(gone), is_redo=bool(redo), **more,

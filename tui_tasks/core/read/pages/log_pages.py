@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -12,8 +12,8 @@ from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.pages import log_words
-from tui_tasks.core.read.pages.log_folds import HEARTBEAT, is_followed
+from tui_tasks.core.read.pages import log_folds, log_words
+from tui_tasks.core.read.pages.log_folds import HEARTBEAT, is_followed_by_progress
 from tui_tasks.core.read.pages.log_lines import (
     LogLine,
     is_shown_with_previous,
@@ -102,7 +102,13 @@ _EACH = lines_query().where(~is_shown_with_previous())
 _AFTER = Statement(lambda: _EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
 _BEFORE = Statement(lambda: _EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
 _ONE = Statement(lambda: _EACH.where(J.seq == slot("seq")))
-_FOLDED = _EACH.where(~is_followed(slot("fold")) & (J.kind != HEARTBEAT))
+# As JSON, `followed` are the numbers of entries about runs that have the line of a later one.
+_FOLLOWED: Any = fn.json_each(slot("followed")).alias("followed")
+_FOLDED = _EACH.where(
+    J.seq.not_in(J.select(_FOLLOWED.c.value).from_(_FOLLOWED))
+    & (J.kind != HEARTBEAT)
+    & ~is_followed_by_progress(slot("fold"))
+)
 _FOLDED_AFTER = Statement(
     lambda: _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
 )
@@ -144,12 +150,14 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
         seqs = _of_actors(db, _actors_of(db, only.terms[0]), seq, limit, backwards=backwards)
         rows = db.query(lines_query().where(J.seq.in_(seqs)).order_by(J.seq))
     elif fold is not None:
-        folded = _FOLDED_BEFORE if backwards else _FOLDED_AFTER
-        rows = db.all(folded, fold=fold, seq=seq, end=end, limit=limit)
+        low, high = (end - 1, seq - 1) if backwards else (seq, end)
+        followed = json.encode(log_folds.followed_runs(db, low, high, fold)).decode()
+        statement = _FOLDED_BEFORE if backwards else _FOLDED_AFTER
+        rows = db.all(statement, fold=fold, followed=followed, seq=seq, end=end, limit=limit)
         rows = list(reversed(rows)) if backwards else rows
     else:
         rows = _wanted_rows(db, seq, end, limit, only, backwards=backwards)
-    passed = LogPage(read_line(db, row, fold) for row in rows)
+    passed = LogPage(_read_lines(db, rows, fold))
     if len(passed) < limit and oldest < end < newest:
         passed.reached = end
     return passed
@@ -181,10 +189,20 @@ def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | No
     """Return those of the entries that match the filter, by number; `fold` as in `page`."""
     if only:
         rows = db.all(_statements(db, only)["these"], seqs=json.encode(list(seqs)).decode())
+    elif fold is None:
+        rows = [row for seq in seqs if (row := db.one(_ONE, seq=seq)) is not None]
     else:
-        one, values = (_ONE, {}) if fold is None else (_FOLDED_ONE, {"fold": fold})
-        rows = [row for seq in seqs if (row := db.one(one, seq=seq, **values)) is not None]
-    return {row[0]: read_line(db, row, fold) for row in rows}
+        parts = [log_folds.followed_runs(db, low - 1, high, fold) for low, high in log_folds.near(seqs)]
+        followed = frozenset(seq for part in parts for seq in part)
+        wanted = (seq for seq in seqs if seq not in followed)
+        rows = [row for seq in wanted if (row := db.one(_FOLDED_ONE, seq=seq, fold=fold, followed="[]")) is not None]
+    return {line.seq: line for line in _read_lines(db, rows, fold)}
+
+
+def _read_lines(db: Database, rows: Sequence[Any], fold: int | None) -> Iterator[LogLine]:
+    ends = [row[0] for row in rows if row[3] == log_folds.ENDS] if fold is not None else []
+    runs = log_folds.good_runs(db, ends)
+    return (read_line(db, row, fold, runs) for row in rows)
 
 
 def _statements(db: Database, only: Filter) -> dict[str, Statement]:
