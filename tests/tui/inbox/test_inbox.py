@@ -816,18 +816,32 @@ async def test_quotes_of_an_answer_that_is_corrected_are_told_from_those_around_
     by_agent(plan, "claude-1", OpenAsk("Which?", ('the "old" one', "the new one")))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "a", "1", "u")
+        await settle(pilot, "a", "1", "u", "u")
         assert app.screen.query_one("#answer").value == """Instead of "the 'old' one": """
+
+
+async def test_undo_after_an_answer_only_says_that_it_is_not_undone_until_it_is_pressed_twice_in_a_row(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1", "u")
+        words = "An answer is not undone: claude-1 may have read it. u again writes to claude-1."
+        assert said(app) == words
+        await settle(pilot, "j")
+        assert said(app) != words
+        await settle(pilot, "u")
+        assert said(app) == words and not app.screen.query("#answer")
+        await settle(pilot, "escape", "u", "D", "j", "j", "enter")
+        assert not app.screen.query("#answer") and not waiting(app.link.db, "claude-1")
 
 
 async def test_undo_begins_a_message_that_corrects_an_answer_before_it_takes_back_the_change_before(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
-        await settle(pilot, "a", "1", "u")
+        await settle(pilot, "a", "1", "u", "u")
         assert "Your answer stays. Message to claude-1" in shown(app)
         assert app.screen.query_one("#answer").value == 'Instead of "pyjwt": '
-        await settle(pilot, *"jose", "escape", "u")
+        await settle(pilot, *"jose", "escape", "u", "u")
         assert app.screen.query_one("#answer").value == 'Instead of "pyjwt": jose'
         await settle(pilot, "enter")
         assert [one.text for one in waiting(app.link.db, "claude-1")] == ['Instead of "pyjwt": jose']

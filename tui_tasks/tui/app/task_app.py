@@ -356,6 +356,7 @@ class TaskApp(Actor, ResilientApp):
         else:
             if isinstance(event, events.MouseEvent):
                 self.key_queue.pressed.at = event.time
+                self.key_queue.pressed.number += isinstance(event, events.MouseDown)
             if isinstance(event, events.MouseDown) and not isinstance(self.mouse_over, FootLine):
                 self.frame.hush()
             await super().on_event(event)

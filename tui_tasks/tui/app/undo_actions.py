@@ -58,10 +58,12 @@ class UndoActions:
         self._passed_over: dict[int, str] = {}
         # The answer that a message was begun to correct, and the message of which was said that nothing takes it back.
         self._corrected = self._said_of_message = ""
+        # The input that would be the next one after it was said that an answer is not undone.
+        self._begins_message_at = 0
 
     async def undo(self) -> None:
-        """Take back the human's newest change, or that all was marked as seen since it; begin a message that corrects
-        their newest answer.
+        """Take back the human's newest change, or that all was marked as seen since it; pressed twice, begin a message
+        that corrects their newest answer.
 
         Offer to pass over a change that cannot be taken back.
         """
@@ -116,14 +118,20 @@ class UndoActions:
         self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
 
     async def _corrects_answer(self) -> bool:
-        """Begin, once for each answer, a message that corrects it, where the human's newest act is an answer, and not
-        an old one.
+        """Say, where the human's newest act is an answer and not an old one, that it is not undone; by the key again,
+        with no other input between, begin a message that corrects it, once for each answer.
         """
         ask = ask_queries.answered_last(self._context.db)
         if ask is None or ask.uid == self._corrected:
             return False
         if change_summaries.is_old(ask.answered_at or 0, self._context.clock.now()):
             return False
+        number = self._context.pressed.number
+        if number != self._begins_message_at:
+            self._begins_message_at = number + 1
+            shown, key = agent_text.who(ask.agent, 30), self._context.keymap.key_of("undo")
+            self._context.say(f"An answer is not undone: {shown} may have read it. {key} again writes to {shown}.")
+            return True
         if await agent_messages.correct_answer(self._context, ask):
             self._corrected = ask.uid
         return True

@@ -84,6 +84,7 @@ class KeyQueue:
             return
         await self._catch_up()
         self.pressed.at = event.time
+        self.pressed.number += 1
         self._hush()
         is_taken = self.words.takes_esc(event)
         if self.words.ends_word(event):

@@ -68,6 +68,8 @@ class LastInput(msgspec.Struct):
 
     at: float = 0.0
     """When it came, by the monotonic clock."""
+    number: int = 0
+    """How many keys and clicks there have been with it."""
 
 
 class LastNeeds(msgspec.Struct):
