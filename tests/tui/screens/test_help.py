@@ -218,7 +218,7 @@ async def test_the_help_lists_what_cannot_be_done_now_behind_what_can_and_cuts_n
     async with opened(app, size) as pilot:
         await settle(pilot, "a", "question_mark")
         entries = [row.entry for row in app.screen.window.source.first(1000)]
-        heads = [entry.title for entry in entries if entry.heading]
+        heads = [entry.title for entry in entries if entry.heading and entry.title]
         assert heads[:3] == ["Here: inbox", "Everywhere", "Not now: Enter says why"]
         now = entries[: [entry.title for entry in entries].index(heads[2])]
         assert not [entry.title for entry in now if entry.why_not and "watch --at" not in entry.why_not]
@@ -226,6 +226,38 @@ async def test_the_help_lists_what_cannot_be_done_now_behind_what_can_and_cuts_n
         await settle(pilot)
         rows = [line for line in shown(app).splitlines() if "Mark the task" in line or "Mark from" in line]
         assert rows and all("Only" not in row or "can be marked" in row or "Only in the" in row for row in rows)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_id_of_an_action_stands_beside_the_cursor_and_beside_all_where_ids_are_asked_for(app, size):
+    def ids():
+        return {id for id in ACTIONS if re.search(rf" {id} *(▐ ?)?$", shown(app), re.MULTILINE) and "_" in id}
+
+    async with opened(app, size) as pilot:
+        await settle(pilot, "question_mark")
+        first = app.screen.window.row.entry
+        assert ids() <= {first.beside}
+        for typed, found in (("keymap filter", {"log_filter"}), ("log_filter", {"log_filter"}), ("filter", set())):
+            await write(pilot, typed)
+            await settle(pilot)
+            shown_ids = ids() - {app.screen.window.row.entry.beside}
+            assert size[0] < 60 or (bool(shown_ids) or "log_filter" in shown(app)) is bool(found), typed
+            await settle(pilot, "ctrl+u")
+
+
+@pytest.mark.parametrize(("size", "has_blank"), [((120, 40), True), ((80, 24), True), ((40, 12), False)])
+async def test_an_empty_line_parts_the_groups_of_the_help_where_there_is_room_and_the_cursor_skips_it(
+    app, size, has_blank
+):
+    async with opened(app, size) as pilot:
+        await settle(pilot, "question_mark")
+        entries = [row.entry for row in app.screen.window.source.first(1000)]
+        at = next(at for at, entry in enumerate(entries) if entry.title == "Everywhere")
+        assert (entries[at - 1].title == "") is has_blank
+        await settle(pilot, *["down"] * (at - 1 - has_blank))
+        assert app.screen.window.row.entry is entries[at + 1]
+        await settle(pilot, "up")
+        assert app.screen.window.row.entry is entries[at - 1 - has_blank]
 
 
 async def test_in_the_list_a_key_of_cards_is_said_to_be_of_the_board(app):

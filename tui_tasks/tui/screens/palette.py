@@ -117,9 +117,9 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     first = [here_name, SCOPES["app"], _NOT_NOW]
     entries: list[PaletteEntry] = []
     for group in sorted(groups, key=lambda group: first.index(group) if group in first else len(first)):
-        entries += [PaletteEntry(group, heading=True), *groups[group]]
+        entries += [*([_PART] if entries else []), PaletteEntry(group, heading=True), *groups[group]]
     lines = legend(ascii_only=context.ascii_only)
-    entries.append(PaletteEntry("Legend: what glyphs and colours mean", heading=True))
+    entries += [_PART, PaletteEntry("Legend: what glyphs and colours mean", heading=True)]
     entries += [PaletteEntry(line.words, key=line.mark, color=line.color, words=_LEGEND) for line in lines]
     return Picker(context, "?", entries, closes_by_quit=True)
 
@@ -128,6 +128,8 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
 _OPTIONS: Final = tuple(f"ask_{number}" for number in range(1, 10))
 _OF_BOARD: Final = ("card_left", "card_right", "column_left", "column_right")
 _NOT_NOW: Final = "Not now: Enter says why"
+# An empty line before a heading.
+_PART: Final = PaletteEntry("", heading=True)
 _LEGEND: Final = "legend glyph glyphs symbol symbols icon colour colours color colors meaning"
 
 

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 class PaletteEntry:
     """One entry to choose. `why_not` is shown, and keeps it from being performed; `look` previews it.
 
-    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`. `words` also find it; `word`
-    comes first where exactly that is typed. `color` is the style of `key`, in place of that of keys.
+    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`; one without a title parts groups
+    where there is room. `words` also find it; `word` comes first where exactly that is typed. `color` is the style of
+    `key`, in place of that of keys.
     """
 
     title: str
@@ -127,6 +128,10 @@ class EntriesFound:
         return len(self._rows)
 
 
+# Typed, it shows the ids of all that is found, by which a configuration gives keys.
+_IDS: Final = "keymap"
+# Rows of a screen from which empty lines part groups of entries.
+_ROOMY: Final = 24
 # In cells: the column of keys in front of titles, at most, and on a narrow screen.
 _KEYS_WIDE: Final = 14
 _NARROW_KEYS: Final = 5
@@ -135,8 +140,12 @@ _NARROW_KEYS: Final = 5
 class EntryRows(RowDrawing[Numbered]):
     """Draws entries, one in each line: key, title, then `beside` or the reason against it.
 
-    `empty` is shown where there is none; `keys_wide` is the width of the longest key in cells.
+    `empty` is shown where there is none; `keys_wide` is the width of the longest key in cells. Where there are keys,
+    `beside` is an id: the row under the cursor has it, one whose id was `typed`, and every row if `has_ids`.
     """
+
+    typed = ""
+    has_ids = False
 
     def __init__(self, context: Context, empty: str = "nothing by that name: type less of it") -> None:
         super().__init__(context)
@@ -154,7 +163,8 @@ class EntryRows(RowDrawing[Numbered]):
         left = room - cell_len(safe_line(entry.title))
         why = entry.why_not if cell_len(entry.why_not) <= max(left, room // 2) else ""
         left -= cell_len(why) + 2
-        beside = entry.beside if not self.keys_wide or cell_len(entry.beside) <= left else ""
+        has_id = self.has_ids or look.cursor or entry.beside == self.typed
+        beside = entry.beside if not self.keys_wide or (has_id and cell_len(entry.beside) <= left) else ""
         right = safe_line(f"{why}  {beside}".strip(), max(0, look.width // 2))
         right = f"  {right}" if right else ""
         room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
@@ -235,7 +245,9 @@ class Picker(Dialog[None]):
         window = self.window
         (window.move_page if page else window.move)(by)
         for step in (by, -by):
-            if window.row is not None and window.row.entry.heading:
+            before = None
+            while window.row is not None and window.row.entry.heading and window.cursor != before:
+                before = window.cursor
                 window.move(step)
 
     def take_key(self, event: events.Key) -> bool:
@@ -260,7 +272,14 @@ class Picker(Dialog[None]):
         self._drawing.keys_wide = min(_KEYS_WIDE, max((cell_len(entry.key) for entry in self._entries), default=0))
         typed = self._typed(text.strip())
         first, last = [one for one in typed if not one.why_not], [one for one in typed if one.why_not]
-        window.show(EntriesFound([*first, *self._entries, *last], text))
+        words = words_of(text).split()
+        if self._drawing.keys_wide:
+            self._drawing.typed = " ".join(words)
+            self._drawing.has_ids = _IDS in words or "_" in text
+            text = " ".join(word for word in words if word != _IDS)
+        has_room = self.app.size.height >= _ROOMY
+        entries = [one for one in self._entries if has_room or one.title]
+        window.show(EntriesFound([*first, *entries, *last], text))
         if window.row is not None and window.row.entry.heading:
             window.move(1)
 
