@@ -111,8 +111,10 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
         await settle(pilot, "g")
         text = shown(app)
         assert "20 21 22 23 00 01" in text
-        (often,) = (line for line in text.split("next 24 h")[1].splitlines() if line.startswith(" S1 "))
-        assert re.search(r"Server status +─ every 15 minutes ─{50,} 96 runs$", often), "one line where no hour differs"
+        hours, *strip = text.split("next 24 h")[1].splitlines()[1:]
+        (often,) = (line for line in strip if line.startswith(" S1 "))
+        assert re.search(r"Server status +─ every 15 minutes ─{40,} +96 runs$", often), "one line where no hour differs"
+        assert often.rindex("─") == len(hours.rstrip()) - 1, "it ends where the hours end"
         assert "▏16:00" in text
         styles = [style for line in app.pane._strip._shown for part, style in line if "16:00" in part]
         assert styles == [""], "a run to come has not failed"

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # The hour that has begun, and all others up to the same minute of tomorrow.
 _HOURS: Final = 25
 _MAX_TIMES: Final = _HOURS * 60
-# In cells: a job's number, what its name takes at most, and what is said behind its hours.
+# In cells: the number of an hour; a job's number, what its name takes at most, and what is said behind its hours.
+_HOUR: Final = 2
 _NUMBER: Final = 5
 _NAME: Final = 18
 _BEHIND: Final = 10
@@ -148,7 +149,10 @@ class Timeline(TextDrawing):
                 line = time_line(times, start, cells, zone, ascii_only=ascii_only) if times else ""
                 hours = [(late, _LATE.color), (line[len(late) :].ljust(_HOURS * cells - len(late)), "")]
             elif is_even(times, start):
-                hours = rule_parts(self.context, _HOURS * cells, [(job_text.when(job.job), "$muted")])
+                # It ends where the number of the last hour does.
+                end = (_HOURS - 2) * cells + _HOUR
+                hours = [*rule_parts(self.context, end, [(job_text.when(job.job), "$muted")])]
+                hours.append((" " * (_HOURS * cells - end), ""))
             else:
                 hours = [(time_line(times, start, cells, zone, ascii_only=ascii_only), "")]
             lines.append([(named, "$muted"), *hours, (runs, "$muted")])
