@@ -231,7 +231,7 @@ async def test_the_help_lists_what_cannot_be_done_now_behind_what_can_and_cuts_n
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_id_of_an_action_stands_beside_the_cursor_and_beside_all_where_ids_are_asked_for(app, size):
     def ids():
-        return {id for id in ACTIONS if re.search(rf" {id} *(▐ ?)?$", shown(app), re.MULTILINE) and "_" in id}
+        return {name for name in ACTIONS if re.search(rf" {name} *(▐ ?)?$", shown(app), re.MULTILINE) and "_" in name}
 
     async with opened(app, size) as pilot:
         await settle(pilot, "question_mark")

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class PaletteEntry:
     """One entry to choose. `why_not` is shown, and keeps it from being performed; `look` previews it.
 
-    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`; one without a title parts groups
-    where there is room. `words` also find it; `word` comes first where exactly that is typed. `color` is the style of
-    `key`, in place of that of keys.
+    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`; one without a title parts
+    groups where there is room. `words` also find it; `word` comes first where exactly that is typed. `color` is the
+    style of `key`, in place of that of keys.
     """
 
     title: str
