@@ -5,7 +5,7 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, lines, opened, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
+from tui_tasks.core.operations.jobs import DeleteJob, EndRun, NoteRunAgent
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
@@ -20,7 +20,7 @@ async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app,
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "g", "enter")
         assert "running" in shown(app)
-        assert RunRows(app.context).draw_empty(1, size[0]) == [("   Never run: Esc, then r runs it.", "$muted")]
+        assert RunRows(app.context).draw_empty(1, size[0]) == [("   Never run: r runs it.", "$muted")]
         if size[0] < 60:
             await settle(pilot, "enter")
         assert "64 bytes: time=0.4 ms" in shown(app)
@@ -51,6 +51,23 @@ async def test_output_comes_as_it_is_written_and_is_followed_until_one_scrolls(j
         assert "the last one" not in shown(app)
         await settle(pilot, "f")
         assert "the last one" in shown(app)
+
+
+async def test_a_job_is_run_now_from_its_runs_as_from_the_schedule(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g", "j", "enter")
+        before = len(list(job_queries.each_run(app.link.db, jobs[2], 100)))
+        assert "r Run now" in lines(app)[-1]
+        await settle(pilot, "r")
+        assert said(app).startswith("Started S2 ") and said(app).endswith("; Enter shows its output.")
+        assert len(list(job_queries.each_run(app.link.db, jobs[2], 100))) == before + 1
+        await settle(pilot, "r")
+        assert said(app).endswith("runs already: x ends that run.")
+        by_agent(jobs.plan, "human", DeleteJob(jobs[2]))
+        await until(pilot, lambda: "deleted" in lines(app)[0])
+        await settle(pilot, "r")
+        assert said(app) == "This job is deleted."
 
 
 async def test_a_run_that_ends_says_how(jobs, make_app):

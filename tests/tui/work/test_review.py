@@ -888,7 +888,7 @@ async def test_undo_begins_to_correct_an_answer_before_it_takes_back_an_earlier_
         store.commit(AnswerAsk(ask.uid, "this"), actor="human", now=NOW)
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "u")
+        await settle(pilot, "u", "u")
         assert "Your answer stays. Message to claude-2" in shown(app)
         await settle(pilot, "enter")
         assert said(app) == "Nothing sent. u again undoes the change before your answer."

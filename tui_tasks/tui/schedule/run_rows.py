@@ -101,8 +101,7 @@ class RunRows(RowDrawing[RunLine]):
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
-        back, run = self.context.keymap.key_of("back"), self.context.keymap.key_of("job_run")
-        how = "" if self.context.link.read_only else f": {back}, then {run} runs it"
+        how = "" if self.context.link.read_only else f": {self.context.keymap.key_of('job_run')} runs it"
         return [(f"   Never run{how}.", "$muted")] if line == 1 else ()
 
 

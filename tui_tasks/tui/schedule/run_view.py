@@ -11,8 +11,8 @@ from textual.containers import Container, Vertical
 from typing_extensions import override
 
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.job_lines import RunLine
+from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read.job_lines import JobLine, RunLine
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import run_output
 from tui_tasks.text.glyphs import sign
@@ -26,6 +26,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
@@ -33,7 +34,7 @@ from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
-_FOOT: Final = ("run_output", "run_follow", "run_stop", "run_copy", "back", "help")
+_FOOT: Final = ("run_output", "run_follow", "job_run", "run_stop", "run_copy", "back", "help")
 POLL: Final = 0.25
 
 
@@ -93,6 +94,8 @@ class RunView(Overlay):
         self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
         self.controllers = (RunMoves(self),)
         self._job_uid = job_uid
+        self._job_actions = JobActions(context, self._job_line, lambda uid: self._number, lambda uid: None)
+        self._number = 0
         self._title = ""
         self._when = ""
         self._shown: RunLine | None = None
@@ -126,10 +129,15 @@ class RunView(Overlay):
         job = job_queries.any_job(self.context.db, self._job_uid)
         if job is not None:
             place = [each.uid for each in job_queries.jobs(self.context.db)]
-            number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
-            self._title = f"{number}{job.name}"
+            self._number = place.index(job.uid) + 1 if job.uid in place else 0
+            self._title = f"S{self._number} {job.name}" if self._number else job.name
             self._when = "deleted" if job.deleted else job_text.when(job)
         self._head.redraw()
+
+    def _job_line(self) -> JobLine | None:
+        """Return the job whose runs are shown; None: it is deleted."""
+        job = job_queries.any_job(self.context.db, self._job_uid)
+        return job_lines.line_of(self.context.db, job) if job is not None and not job.deleted else None
 
     def _job_parts(self, width: int) -> Sequence[Part]:
         """` S4 Digest mail   08:00 daily`."""
@@ -200,7 +208,7 @@ class RunView(Overlay):
         words = {"run_output": "Runs" if self.has_class("-output") else "Output"}
         if self.small:
             words |= {"run_stop": "End", "back": ""}
-        ids = ("run_output", "run_stop", "back") if self.small else _FOOT
+        ids = ("run_output", "job_run", "run_stop", "back") if self.small else _FOOT
         here = (name for name in ids if self.why_not(ACTIONS[name]) is None)
         self.hint(*(self.hint_of(name, words.get(name, "")) for name in here))
 
@@ -248,7 +256,9 @@ class RunView(Overlay):
 
     @override
     def why_not(self, action: Action) -> str | None:
-        """Some actions need a run, or one in progress."""
+        """Some actions need a run, or one in progress; the job itself can be run while it does not run."""
+        if action.id == "job_run" and not self.context.link.read_only:
+            return self._job_actions.why_not(action) if self._number else "This job is deleted."
         run = self.run
         if action.needs in ("run", "any run") and run is None:
             return "No run is under the cursor."
@@ -260,6 +270,10 @@ class RunView(Overlay):
     def is_on_output(self) -> bool:
         """Whether the output has the focus instead of the runs."""
         return self.output.has_focus
+
+    async def do_job_run(self) -> None:
+        """Run the job now, as in the schedule."""
+        await self._job_actions.do_job_run()
 
     def do_run_output(self) -> None:
         """Go to the output, or back to the runs."""
