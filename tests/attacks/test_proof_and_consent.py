@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.checks.input_watch import RunInputs
-from tui_tasks.settings.live_settings import CheckSettings
+from tui_tasks.settings.live_settings import check_profiles
 
 pytestmark = pytest.mark.linux
 
@@ -55,7 +55,7 @@ def keeper(tree: Path, tmp_path: Path) -> CheckKeeper:
     config = tmp_path / "config.toml"
     config.write_text(CONFIG.replace("CWD", str(tree)))
     config.chmod(0o600)
-    return CheckKeeper(CheckSettings(lambda: config))
+    return CheckKeeper(check_profiles(lambda: config))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-from tui_tasks.settings.live_settings import CheckSettings, review_settings
+from tui_tasks.settings.live_settings import check_profiles, review_settings
 from tui_tasks.state.open_store import session_for
 
 SETTINGS = """
@@ -56,7 +56,7 @@ class Machine:
 
     def keeper(self, authority: Authority = Authority.RECORDS) -> CheckKeeper:
         return CheckKeeper(
-            CheckSettings(lambda: self.file), review_settings(lambda: self.file), authority=authority, alone=True
+            check_profiles(lambda: self.file), review_settings(lambda: self.file), authority=authority, alone=True
         )
 
     def look(self, authority: Authority = Authority.RECORDS) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.rules.recorded_settings import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
 from tui_tasks.runner.checks import check_settings
 from tui_tasks.settings import config
-from tui_tasks.settings.live_settings import CheckSettings, review_settings
+from tui_tasks.settings.live_settings import answer_rules, ask_limits, check_profiles, review_settings
 
 
 def written(folder: Path, text: str) -> Path:
@@ -25,7 +25,7 @@ def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files
     file = written(
         tmp_path, '[check.a]\ncommand = ["true"]\n[check.b]\ncommand = ["x", ""]\ncwd = "../y"\n[check.c]\ncwd = "~"\n'
     )
-    found = CheckSettings(lambda: file)()
+    found = check_profiles(lambda: file)()
     assert found.profiles["a"] == check_settings.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
     assert found.profiles["b"].cwd == str(tmp_path.parent / "y")
     assert found.unreadable == {"c"}
@@ -56,7 +56,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_check_is_left_out(tmp_path,
 
 def test_an_edit_is_read_and_what_is_no_toml_takes_nothing_away(tmp_path: Path) -> None:
     file = written(tmp_path, '[check.a]\ncommand = ["true"]\n')
-    settings = CheckSettings(lambda: file)
+    settings = check_profiles(lambda: file)
     first = settings()
     assert settings() is first
     for broken in ("[check", "check = 1\n"):
@@ -113,6 +113,36 @@ def test_a_file_that_is_wrong_lets_nothing_through_that_was_held_before(tmp_path
         assert settings().lists == ("tasklist",), text
     rewritten(file, "bell = true\n", 9)
     assert settings().lists == ()
+
+
+@pytest.mark.parametrize("call", ["stat", "open"])
+def test_a_file_that_cannot_be_read_for_a_while_takes_nothing_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    file = tmp_path / "config.toml"
+    text = (
+        '[review]\nlists = ["tasklist"]\n[asks]\nlimit = 2\n[[rule]]\nanswer = "allow"\ntool = "Bash"\npattern = "ls"\n'
+    )
+    rewritten(file, text + '[check.a]\ncommand = ["true"]\n', 1)
+    every = [reading(lambda: file) for reading in (review_settings, answer_rules, ask_limits, check_profiles)]
+    before = [settings() for settings in every]
+    real = getattr(os, call)
+
+    def refused(path: object, *args: object, **more: object) -> object:
+        if str(path) == str(file):
+            raise PermissionError(13, "Permission denied", str(file))
+        return real(path, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, refused)
+        rewritten(file, text, 2)
+        assert [settings() for settings in every[:3]] == before[:3]
+        assert every[3]().profiles == before[3].profiles
+    rewritten(file, text, 3)
+    assert [settings() for settings in every[:3]] == before[:3]
+    assert every[3]().profiles == {}
+    assert before[0].lists == ("tasklist",)
+    assert before[1] and before[2] != AskLimits()
 
 
 def test_a_file_that_cannot_be_named_is_as_good_as_none() -> None:

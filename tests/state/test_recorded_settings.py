@@ -22,7 +22,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.checks.input_files import InputHasher
-from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings
+from tui_tasks.settings.live_settings import answer_rules, ask_limits, check_profiles, review_settings
 from tui_tasks.state import callers
 
 SETTINGS = """
@@ -60,7 +60,7 @@ def keep(db: Path, file: Path, authority: Authority, *, alone: bool = False) -> 
     """What a process with these settings does at its start."""
     review, rules = review_settings(lambda: file), answer_rules(lambda: file)
     asks = ask_limits(lambda: file)
-    keeper = CheckKeeper(CheckSettings(lambda: file), review, rules, asks, authority=authority, alone=alone)
+    keeper = CheckKeeper(check_profiles(lambda: file), review, rules, asks, authority=authority, alone=alone)
     with Store(str(db)) as store:
         keeper.look(store, clock.now())
     keeper.close()

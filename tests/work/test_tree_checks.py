@@ -18,7 +18,7 @@ from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner import supervisor_launch
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.settings.live_settings import CheckSettings
+from tui_tasks.settings.live_settings import check_profiles
 from tui_tasks.work import tree_checks
 from tui_tasks.work.accepting import Acceptance
 
@@ -41,7 +41,7 @@ def checked(store, repo, tmp_path, configure, acceptance, monkeypatch):
         configure(script, lines)
         file = tmp_path / "config.toml"
         file.write_text(file.read_text() + check.format(repo=repo))
-        CheckKeeper(CheckSettings()).look(store, wall.now())
+        CheckKeeper(check_profiles()).look(store, wall.now())
         return Acceptance(store, wall.now)
 
     return write
@@ -92,7 +92,7 @@ def test_a_work_whose_checks_have_passed_is_merged_and_its_task_stays_proven(sto
     assert acceptance.accept(work, acceptance.review(work)).state == "merged"
     found = task_queries.task(store.db, task)
     home = task_queries.list_by_id(store.db, found.list_id)
-    keeper = CheckKeeper(CheckSettings())
+    keeper = CheckKeeper(check_profiles())
     keeper.look(store, wall.now())
     assert states(check_queries.of_task(store.db, found, home, check_queries.definitions(store.db))) == [
         ("words", "passed")

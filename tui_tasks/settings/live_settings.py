@@ -23,9 +23,56 @@ if TYPE_CHECKING:
     from tui_tasks.settings.config import Config
 
 
+Value = TypeVar("Value")
+
+
+class LiveValue(Generic[Value]):
+    """Returns what is read from the file, and reads it again when the file has changed; until then the result is the
+    same object.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[str, Value], Value],
+        default: Callable[[str], Value],
+        initial: Value,
+        find: Callable[[], str | Path],
+    ) -> None:
+        """`read` is given the path of the file and the last value; `default` returns the value without a file.
+        `initial` holds until the file was looked at. `find` returns the path of the file; it is called once, at the
+        first use.
+        """
+        self._read = read
+        self._default = default
+        self._find = find
+        self._file: str | None = None
+        self._stamp: object = ()
+        self._last = initial
+
+    def __call__(self) -> Value:
+        """Return the value; the last one while it is unknown what the file holds."""
+        try:
+            file = self._file = self._file or source_of(self._find())
+            found = os.stat(file)
+            stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        except FileNotFoundError:
+            stamp = None
+        except (OSError, DatabaseRefused):
+            return self._last
+        if stamp != self._stamp:
+            self._last = self._default(file) if stamp is None else self._read(file, self._last)
+            self._stamp = stamp
+        return self._last
+
+
 def source_of(file: str | Path) -> str:
     """Return the path by which a settings file is recorded with a database."""
     return os.path.abspath(file)
+
+
+def check_profiles(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[CheckProfiles]:
+    """Return what returns the checks."""
+    return LiveValue(_read_checks, _checks_of, _checks_of("", is_known=False), find)
 
 
 def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
@@ -35,110 +82,55 @@ def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
     return CheckProfiles(source, is_known=is_known)
 
 
-class CheckSettings:
-    """Returns the checks, and reads the file again when it has changed; until then the result is the same object."""
+def _read_checks(file: str, last: CheckProfiles) -> CheckProfiles:
+    """Return the checks of a file; the last ones, as not known, if it is not TOML or may not be read."""
+    # Imported here, as few have such a file.
+    from pathlib import Path
 
-    def __init__(self, find: Callable[[], str | Path] = paths.configuration_path) -> None:
-        """`find` returns the path of the file; it is called once, at the first use."""
-        self._find = find
-        self._file: str | None = None
-        self._stamp: object = ()
-        self._known = _checks_of("", is_known=False)
+    import msgspec
 
-    def __call__(self) -> CheckProfiles:
-        """Return the checks. A file that cannot be read, or is not TOML, leaves the last ones in force."""
-        try:
-            file = self._file = self._file or source_of(self._find())
-        except DatabaseRefused:
-            return self._known
-        try:
-            stat_result = os.stat(file)
-            stamp = (stat_result.st_mtime_ns, stat_result.st_ctime_ns, stat_result.st_size, stat_result.st_ino)
-        except FileNotFoundError:
-            stamp = None
-        except OSError:
-            return self._known
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self._known = self._read(file) if stamp is not None else _checks_of(file)
-        return self._known
+    from tui_tasks.runner.checks.check_settings import read_checks
+    from tui_tasks.settings import config, work_settings
 
-    def _read(self, file: str) -> CheckProfiles:
+    settings, problems = config.load(Path(file))
+    if problems and not settings.check:
+        return msgspec.structs.replace(last, source=file, unreadable=frozenset(), is_known=False)
+    try:
+        filters = work_settings.read(settings.work).filters
+    except msgspec.ValidationError:
+        filters = ()
+    return read_checks(settings.check, file, filters)[0]
+
+
+def _table(table: Callable[[Config], Value], default: Value, find: Callable[[], str | Path]) -> LiveValue[Value]:
+    """Return what returns a table of the file. A file with mistakes leaves the last one in force."""
+
+    def read(file: str, last: Value) -> Value:
         # Imported here, as few have such a file.
         from pathlib import Path
 
-        import msgspec
-
-        from tui_tasks.runner.checks.check_settings import read_checks
-        from tui_tasks.settings import config, work_settings
+        from tui_tasks.settings import config
 
         settings, problems = config.load(Path(file))
-        if problems and not settings.check:
-            return msgspec.structs.replace(self._known, source=file, unreadable=frozenset(), is_known=False)
-        try:
-            filters = work_settings.read(settings.work).filters
-        except msgspec.ValidationError:
-            filters = ()
-        return read_checks(settings.check, file, filters)[0]
+        given = table(settings)
+        return last if problems and given == default else given
+
+    return LiveValue(read, lambda _: default, default, find)
 
 
-Table = TypeVar("Table")
-
-
-class CurrentTable(Generic[Table]):
-    """Returns a table of the file, and reads the file again when it has changed, so that changes apply at once."""
-
-    def __init__(
-        self,
-        table: Callable[[Config], Table],
-        default: Table,
-        find: Callable[[], str | Path] = paths.configuration_path,
-    ) -> None:
-        """`table` takes the table out of the settings; `find` returns the path of the file, and is called once, at the
-        first use.
-        """
-        self._table = table
-        self._default = default
-        self._find = find
-        self._file: str | Path | None = None
-        self._stamp: tuple[int, ...] | None = None
-        self._current = default
-
-    def __call__(self) -> Table:
-        """Return the table. A file with mistakes leaves the last one in force."""
-        try:
-            file = self._file = self._file or self._find()
-            stat_result = os.stat(file)
-        except (OSError, DatabaseRefused):
-            self._stamp, self._current = None, self._default
-            return self._current
-        stamp = (stat_result.st_mtime_ns, stat_result.st_size, stat_result.st_ino, stat_result.st_mode)
-        if stamp != self._stamp:
-            # Imported here, as few have such a file.
-            from pathlib import Path
-
-            from tui_tasks.settings import config
-
-            settings, problems = config.load(Path(file))
-            if not problems or self._table(settings) != self._default:
-                self._current = self._table(settings)
-            self._stamp = stamp
-        return self._current
-
-
-def review_settings(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[ReviewPolicy]:
+def review_settings(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[ReviewPolicy]:
     """Return what returns the lists under review."""
-    return CurrentTable(lambda settings: settings.review, ReviewPolicy(), find)
+    return _table(lambda settings: settings.review, ReviewPolicy(), find)
 
 
-def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[tuple[AnswerRule, ...]]:
+def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[tuple[AnswerRule, ...]]:
     """Return what returns the standing answers."""
-    return CurrentTable(lambda settings: settings.rule, (), find)
+    return _table(lambda settings: settings.rule, (), find)
 
 
-def ask_limits(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[AskLimits]:
+def ask_limits(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[AskLimits]:
     """Return what returns how many questions may wait for the human."""
-    return CurrentTable(lambda settings: settings.asks, AskLimits(), find)
+    return _table(lambda settings: settings.asks, AskLimits(), find)
 
 
 def runners() -> Runners:

@@ -19,7 +19,7 @@ from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.run_marks import inside_run
 from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.settings import config, paths
-from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings, runners
+from tui_tasks.settings.live_settings import answer_rules, ask_limits, check_profiles, review_settings, runners
 
 Clock = Callable[[], int]
 Look = Callable[[Store, Clock], None]
@@ -38,7 +38,7 @@ def thresholds() -> Thresholds:
 def start_waiting_runs(store: Store) -> None:
     """Start the waiting runs from a process that ends soon; the runs outlive it."""
     if not inside_run(os.environ, store.db):
-        SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings())).turn(store)
+        SchedulerService(store.path, runners, checks=CheckKeeper(check_profiles())).turn(store)
 
 
 class _Service(Protocol):
@@ -90,7 +90,7 @@ def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority
         yield
         return
     keeper = CheckKeeper(
-        CheckSettings(), review_settings(), answer_rules(), ask_limits(), authority=authority, alone=alone
+        check_profiles(), review_settings(), answer_rules(), ask_limits(), authority=authority, alone=alone
     )
     service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
     with _in_thread(service, "scheduler"), _phone(path):

@@ -159,6 +159,6 @@ def _may_have_checks(db: Database) -> bool:
 def check_keeper(*, is_in_run: bool) -> CheckKeeper:
     """Return what keeps the state of checks up to date from a process that hosts no scheduler."""
     from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
-    from tui_tasks.settings.live_settings import CheckSettings
+    from tui_tasks.settings.live_settings import check_profiles
 
-    return CheckKeeper(CheckSettings(), authority=Authority.LOOKS if is_in_run else Authority.ADDS)
+    return CheckKeeper(check_profiles(), authority=Authority.LOOKS if is_in_run else Authority.ADDS)

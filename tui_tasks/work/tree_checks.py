@@ -28,7 +28,7 @@ from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper, CheckStarter
 from tui_tasks.runner.supervisor_launch import Launcher
 from tui_tasks.settings import live_settings
-from tui_tasks.settings.live_settings import CheckSettings
+from tui_tasks.settings.live_settings import check_profiles
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.work import agent_worktrees
 from tui_tasks.work.git import worktrees
@@ -106,7 +106,7 @@ def prove(
     if not waits:
         return states(store, work, tree)
     show(f"runs {', '.join(check.name for check in waits)} in {worktree}")
-    keeper = CheckKeeper(CheckSettings(), authority=Authority.LOOKS)
+    keeper = CheckKeeper(check_profiles(), authority=Authority.LOOKS)
     _show_foreign(store, keeper, waits, show)
     host = CheckStarter(keeper, clock, LEASE_SECONDS, Launcher(live_settings.runners, clock).check)
     watch = Watch(store.db)

@@ -23,7 +23,7 @@ from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.store import Store
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.settings.live_settings import CheckSettings
+from tui_tasks.settings.live_settings import check_profiles
 
 
 class Tree:
@@ -44,7 +44,7 @@ class Tree:
         other.replace(self.config)
 
     def keeper(self) -> CheckKeeper:
-        return CheckKeeper(CheckSettings(lambda: self.config))
+        return CheckKeeper(check_profiles(lambda: self.config))
 
     @contextlib.contextmanager
     def hosted(self, **how: bool) -> Iterator[None]:

@@ -166,10 +166,10 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.rules.recorded_settings import recording
     from tui_tasks.core.vocab import HUMAN, SYSTEM
-    from tui_tasks.settings.live_settings import CheckSettings, answer_rules, ask_limits, review_settings
+    from tui_tasks.settings.live_settings import answer_rules, ask_limits, check_profiles, review_settings
 
     require_database(options)
-    checks, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
+    checks, review, rules = check_profiles()(), review_settings()(), answer_rules()()
     asks = ask_limits()()
     if not checks.is_known:
         raise Conflict(f"{checks.source} cannot be read: `tui-tasks config` says what is wrong with it")

@@ -84,7 +84,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _print_definitions(session: Session, *, as_json: bool) -> int:
     from tui_tasks.cli.tasks.lookup import find_list
     from tui_tasks.core.read import check_queries
-    from tui_tasks.settings.live_settings import CheckSettings
+    from tui_tasks.settings.live_settings import check_profiles
     from tui_tasks.text.safe import safe_line
 
     checks = check_queries.definitions(session.store.db)
@@ -92,7 +92,7 @@ def _print_definitions(session: Session, *, as_json: bool) -> int:
     if named is not None:
         home = find_list(session.store.db, named)
         checks = tuple(check for check in checks if {home.name, home.uid}.intersection(check.lists))
-    profiles, db = CheckSettings()(), session.store.db
+    profiles, db = check_profiles()(), session.store.db
     if as_json:
         print_json({"checks": [_to_json(check, profiles, db.machine) for check in checks]}, indent=2)
     elif not checks:
@@ -138,7 +138,7 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
     from tui_tasks.cli.tasks.lookup import find_task
     from tui_tasks.cli.tasks.task_changes import request
     from tui_tasks.core.read import check_queries as read_checks
-    from tui_tasks.settings.live_settings import CheckSettings
+    from tui_tasks.settings.live_settings import check_profiles
     from tui_tasks.state import hosting
 
     task = find_task(session, reference)
@@ -146,7 +146,7 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
     request(session, "control:request_check", uid=task.uid, **named)
     if options.no_wait:
         return _print_states(session, options, task, name, is_over=False)
-    profiles, db = CheckSettings()(), session.store.db
+    profiles, db = check_profiles()(), session.store.db
     runs_here = {each.uid for each in read_checks.definitions(db) if profiles.find(each, db.machine) is not None}
     checks = _checks_of(session, task, name)
     ours = all(check.uid in runs_here for check in checks)
@@ -222,7 +222,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.core.unhidden_text import unhidden_line
-    from tui_tasks.settings.live_settings import CheckSettings
+    from tui_tasks.settings.live_settings import check_profiles
     from tui_tasks.text.safe import safe_line
 
     task = find_task(session, reference)
@@ -243,7 +243,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
         "The task:",
     ]
     what += quoted(task.name)
-    profiles = CheckSettings()()
+    profiles = check_profiles()()
     for check in check_queries.definitions(db):
         if check.name in {*has, *(names or ())}:
             what += ["A check:", *quoted(_line(db, check, profiles), is_prose=False)]
