@@ -238,3 +238,22 @@ async def test_the_lines_below_the_list_say_why_an_agent_failed_on_the_task_and_
         await press(app, pilot)
         detail = shown(app)[shown(app).rindex("#9 Old cookie banner") :]
         assert BOOM.split("\n")[0][:20] in detail and "branch cookie-banner" in detail
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_a_detail_that_the_keys_go_to_says_so_in_its_head_and_how_to_go_back_to_the_list(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+
+        def head():
+            return app.pane.detail.query_one("#detail-head", FrameLine).render_line(0).text
+
+        plain_head = head()
+        assert not plain_head.startswith(">")
+        await settle(pilot, "tab")
+        assert head() == f">{plain_head[1:]}" and "Tab Back to list" in lines(app)[-1]
+        await settle(pilot, "tab")
+        assert head() == plain_head and "Back to list" not in lines(app)[-1]
+        await settle(pilot, "tab", "escape")
+        assert head() == plain_head

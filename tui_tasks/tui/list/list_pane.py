@@ -22,7 +22,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.list.list_lines import ListLines, side_width
 from tui_tasks.tui.list.list_rows import SortedTasks, TaskRows, TasksOfList
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 from tui_tasks.tui.tasks.task_detail import Detail
@@ -162,6 +162,12 @@ class ListPane(TaskPane):
         if self.has_class("-empty"):
             return ("new", "palette", "quit", "help")
         return super().footer(small)
+
+    @override
+    def hints(self) -> Sequence[Hint]:
+        """Beside the rows, the text of a task is left by the key that leads to it."""
+        is_beside_rows = self.detail.has_focus_within and not self.is_open
+        return (("Tab", "Back to list", ""),) if is_beside_rows else ()
 
     @override
     def hold_rows(self, by: int) -> None:

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import ScrollLines
@@ -47,14 +48,19 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         yield self.text
 
     def _title(self, width: int) -> Sequence[Part]:
-        """`─ #5 Ship auth flow · claude-1 · started 14m ago · !high #auth ─── ◐ in progress ─`."""
+        """`─ #5 Ship auth flow · claude-1 · started 14m ago · !high #auth ─── ◐ in progress ─`; `>` begins it where the
+        keys go to the text and there are rows beside it.
+        """
         details, drawing = self._details, self._drawing
+        is_here = self.has_focus_within and (self.brief or self.is_beside)
+        cursor: Part | None = (sign("cursor"), "$key") if is_here else None
         if details is None:
             return () if self.is_beside else rule_parts(self.context, width)
         head, _ = drawing.head_and_rest(details, width, self._head.lasts)
         if self.is_beside:
-            return [(" ", ""), *head]
-        return rule_parts(self.context, width, head, [drawing.state_of(details)])
+            return [cursor or (" ", ""), *head]
+        rule = rule_parts(self.context, width, head, [drawing.state_of(details)])
+        return [cursor, (" ", ""), *rule[1:]] if cursor is not None else rule
 
     def _state(self, width: int) -> Sequence[Part]:
         if self._details is None or not self.is_beside:
@@ -90,6 +96,14 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self._drawing.is_beside = self.is_beside
         self._head.redraw()
         self.text.redraw()
+
+    def on_descendant_focus(self) -> None:
+        """Show that the keys go to the text."""
+        self._head.redraw()
+
+    def on_descendant_blur(self) -> None:
+        """Show that the keys go elsewhere."""
+        self._head.redraw()
 
     def focus_text(self) -> None:
         """Focus the text, to scroll it."""

@@ -217,7 +217,7 @@ class FootLine(FrameLine):
         ids = dict.fromkeys((*first, "seen", *pane.footer(small)))
         words = {"asks": "Answer"} if self._can_answer(pane.target()) else {}
         keys = ((key_of(each), words.get(each) or pane.short(ACTIONS[each]), each) for each in ids)
-        return [hint for hint in keys if hint[1]]
+        return [*pane.hints(), *(hint for hint in keys if hint[1])]
 
     def _can_answer(self, task: str | None) -> bool:
         """Return whether the human can answer a question about a task here: its program may take no answer any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
@@ -43,6 +43,10 @@ class Pane(Actor, TransparentContainer):
     def footer(self, small: bool) -> tuple[str, ...]:
         """Return the ids of the actions to show in the footer."""
         return self.FOOTER_SMALL if small else self.FOOTER
+
+    def hints(self) -> Sequence[Hint]:
+        """Return what the footer shows before those actions."""
+        return ()
 
     def short(self, action: Action) -> str:
         """Return the word for an action in the footer; empty hides it, as it cannot be performed now."""
