@@ -748,3 +748,11 @@ async def test_the_keys_of_columns_pass_over_an_empty_one(plan, make_app, size):
         assert app.pane.at > began + 1 and app.pane.target() is not None
         await settle(pilot, *"hhhh")
         assert app.pane.at == began and app.pane.target() == plan[8]
+
+
+async def test_on_a_small_screen_the_head_of_a_detail_takes_the_place_of_that_of_the_board(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.navigation.go_to(plan[5])
+        await settle(pilot, "2", "enter")
+        assert re.match("─ #5 Ship auth flow .*─ ◐ in progress ─$", lines(app)[1])

@@ -369,6 +369,25 @@ async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_co
             assert not log_of(app).is_open
 
 
+async def test_the_head_of_an_opened_entry_is_a_rule_with_what_it_is_about_and_its_kind_at_the_end(
+    plan, jobs, make_app
+):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash", *"who:claude-1 kind:log", "enter", "enter")
+        (head,) = (line for line in lines(app) if line.startswith("─ #5 Ship auth flow"))
+        assert re.match(r"─ #5 Ship auth flow · claude-1 · Sat 21 Nov 20:15 ─+ · log ─$", head)
+        await settle(pilot, "escape", "escape", "slash", *"kind:run logins", "enter", "enter")
+        (head,) = (line for line in lines(app) if line.startswith("─ S2 Login audit · "))
+        assert head.endswith("─ ◷ run ─") and "\n ok 28s" in shown(app), "its name stands once"
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "slash", *"who:claude-1 kind:log", "enter", "enter")
+        filter_line, rule, rest = lines(app)[1:4]
+        assert "kind:log" in filter_line
+        assert re.match(r"─ #5 Ship auth flow ─+ · log ─$", rule) and rest == " claude-1 · 20:15"
+
+
 @pytest.mark.parametrize("pane_size", SIZES)
 async def test_what_is_opened_after_another_was_closed_is_the_entry_under_the_cursor(plan, make_app, pane_size):
     app = make_app(plan.path, pane="log")

@@ -47,7 +47,8 @@ class BoardPane(TaskPane):
     BoardPane Detail { display: none; height: 40%; }
     BoardPane.-open Detail { display: block; }
     BoardPane.-one.-open Detail { height: 1fr; }
-    BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open #board-keys { display: none; }
+    BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open ChangesRule,
+    BoardPane.-one.-open #board-keys { display: none; }
     """
 
     row_list: VirtualList[Any]

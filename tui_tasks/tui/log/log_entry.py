@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired
@@ -17,14 +17,15 @@ from tui_tasks.core.read.pages import log_folds, log_lines
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_words import OK
 from tui_tasks.core.snapshots import Entry
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import duration, moment
 from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
-from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
-from tui_tasks.tui.painting.line_painter import ScrollKeys
+from tui_tasks.tui.layout import NARROW
+from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, name_and_text, who_of
+from tui_tasks.tui.painting.line_painter import FrameLine, ScrollKeys, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.tasks.task_detail import Detail
@@ -42,29 +43,63 @@ _HIDDEN: Final = frozenset(
     | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
 )
 _MAX_LINES: Final = 200
+# In cells: the most of an actor's name, and what stands around title and kind in the rule.
+_WHO: Final = 30
+_AROUND_RULE: Final = 8
 # Instants whose name does not say so; those of the others end with `_at`.
 _INSTANTS: Final = frozenset({"next_run", "decided_until"})
 
 
 class EntryText(TextDrawing):
-    """Draws one entry; `folded` are the instants and the texts of what its line stands for, newest first."""
+    """Draws one entry; `folded` are the instants and the texts of what its line stands for, newest first. `label_of`
+    returns the number of the task or job of a line.
+    """
 
     line: LogLine | None = None
     entry: Entry | None = None
     folded: Sequence[tuple[int, str]] = ()
 
+    def __init__(self, context: Context, label_of: Callable[[LogLine], str]) -> None:
+        super().__init__(context)
+        self._label_of = label_of
+
+    @property
+    def state(self) -> Part:
+        """Its mark and its kind."""
+        if self.line is None:
+            return ("", "")
+        mark, style = mark_of(self.line, ascii_only=self.context.ascii_only)
+        return f"{mark} {self.line.word}", style
+
+    def head_and_rest(self, width: int) -> tuple[list[Part], list[str]]:
+        """Return what it is about with the facts that have room beside that, who and when, and the other facts."""
+        line, zone = self.line, self.context.clock.zone
+        if line is None:
+            return [], []
+        assert zone is not None
+        facts = [moment(line.at, zone) if width >= NARROW else self.context.clock.time_of(line.at)]
+        name = MARKS.get(line.word) or line.name
+        title = f"{self._label_of(line)} {name}".strip() if name else ""
+        who = safe_line(who_of(line), _WHO)
+        facts = [who, *facts] if title and line.word not in MARKS else facts
+        room = width - _AROUND_RULE - cell_len(self.state[0])
+        title = safe_line(title or who, max(8, room), ascii_only=self.context.ascii_only)
+        head: list[Part] = [(title, "bold")]
+        room -= cell_len(title)
+        for at, fact in enumerate(facts):
+            room -= 3 + cell_len(fact)
+            if room < 0:
+                return head, facts[at:]
+            head.append((f" · {fact}", "$muted"))
+        return head, []
+
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines: head, text, changed fields and reasoning."""
+        """Return the lines below the head: what has no room there, text, changed fields and reasoning."""
         line, entry = self.line, self.entry
         if line is None:
             return []
-        ascii_only, zone = self.context.ascii_only, self.context.clock.zone
-        assert zone is not None
-        mark, style = mark_of(line, ascii_only=ascii_only)
-        name = f"  {safe_line(line.name, max(8, width - 34))}" if line.task is not None and line.name else ""
-        when = moment(line.at, zone) if width >= 60 else self.context.clock.time_of(line.at)
-        head: list[Part] = [(f" {mark} {line.word} ", style), (safe_line(who_of(line), 30), "bold"), (name, "bold")]
-        shown: list[Drawn] = [[*head, (f"  {when}", "$muted")]]
+        _, rest = self.head_and_rest(width)
+        shown: list[Drawn] = self._block(" · ".join(rest), width, "$muted") if rest else []
         if line.word == SEEN:
             return [*shown, [(" What is below has happened since.", "")]]
         if line.word == EARLIER:
@@ -73,7 +108,7 @@ class EntryText(TextDrawing):
             return [*shown, *self._folded_lines(width)]
         values = (entry.new if entry is not None else line.new) or {}
         said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
-        for text in said or [text_of(line, ascii_only=ascii_only)]:
+        for text in said or [name_and_text(line, ascii_only=self.context.ascii_only)[1]]:
             shown += self._block(text, width)
         if entry is not None and entry.why is not None:
             shown += self._why(entry.why, width)
@@ -131,21 +166,22 @@ def _items(value: Any) -> Iterable[str]:
     return (_plain(each) for each in value) if isinstance(value, list) else (_plain(value),)
 
 
-class EntryDetail(Actor, ResilientMessages, Horizontal):
-    """The entry under the cursor and, if there is room, its task beside it."""
+class EntryDetail(Actor, ResilientMessages, Vertical):
+    """The entry under the cursor below a rule with what it is about and, if there is room, its task beside it."""
 
     SCOPES = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
     DEFAULT_CSS = """
-    EntryDetail { height: 1fr; }
+    EntryDetail, #entry-parts { height: 1fr; }
     EntryDetail #entry-scroll { height: 1fr; width: 7fr; }
     EntryDetail Detail { height: 1fr; width: 5fr; border-left: solid $rule; }
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, label_of: Callable[[LogLine], str]) -> None:
         super().__init__()
         self.context = context
-        self._drawing = EntryText(context)
+        self._drawing = EntryText(context, label_of)
+        self._head = FrameLine(context, self._rule, id="entry-head")
         self._text = TextLines(context, self._drawing)
         self._scroll = VerticalScroll(self._text, id="entry-scroll")
         self._task_detail = Detail(context)
@@ -153,9 +189,16 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         self.controllers = (ScrollKeys(self),)
 
     def compose(self) -> ComposeResult:
-        """Compose entry and task."""
-        yield self._scroll
-        yield self._task_detail
+        """Compose the head, below it entry and task."""
+        yield self._head
+        with Horizontal(id="entry-parts"):
+            yield self._scroll
+            yield self._task_detail
+
+    def _rule(self, width: int) -> Sequence[Part]:
+        """`─ #5 Ship auth flow · claude-1 · Sat 21 Nov 20:13 ─────── · log ─`."""
+        head, _ = self._drawing.head_and_rest(width)
+        return rule_parts(self.context, width, head, [self._drawing.state] if head else ())
 
     def show(self, line: LogLine | None) -> None:
         """Show another entry."""
@@ -164,6 +207,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
             return
         drawing.line, drawing.entry = line, self._read(line)
         drawing.folded = self._folded(line) if line is not None and line.count > 1 else ()
+        self._head.redraw()
         self._text.redraw()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
@@ -199,7 +243,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
     @property
     def page_rows(self) -> int:
         """The rows of a page: two lines stay on screen."""
-        return self.size.height - 2
+        return self._scroll.size.height - 2
 
     def scroll_rows(self, by: int) -> None:
         """Scroll the entry's text."""

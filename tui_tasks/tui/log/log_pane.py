@@ -41,10 +41,10 @@ class LogPane(Pane):
     FOOTER_SMALL = ("log_filter", "log_follow", "help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
-    LogPane EntryDetail { display: none; border-top: solid $rule; }
+    LogPane EntryDetail { display: none; }
     LogPane.-open EntryDetail { display: block; }
-    Screen.-narrow LogPane.-open #entries, Screen.-short LogPane.-open #entries { display: none; }
-    Screen.-narrow LogPane.-open EntryDetail, Screen.-short LogPane.-open EntryDetail { border-top: none; }
+    Screen.-narrow LogPane.-open #entries, Screen.-short LogPane.-open #entries,
+    Screen.-narrow LogPane.-open LogRule, Screen.-short LogPane.-open LogRule { display: none; }
     """
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
@@ -59,7 +59,7 @@ class LogPane(Pane):
         self.row_list = VirtualList(context, self._drawing, id="entries")
         self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
         self.rule = LogRule(context, self.row_list, lambda: self._entries)
-        self._entry = EntryDetail(context)
+        self._entry = EntryDetail(context, self._drawing.label_of)
         self._actions = LogActions(context, lambda: self.only, lambda: self.row_list.row, lambda: self._show(self.only))
         self.controllers = (RowMoves(lambda: self.row_list), self._actions)
 

@@ -259,7 +259,7 @@ class LogRows(RowDrawing[LogLine]):
         cursor = look_.cursor_sign(after=" ")
         if row.word in MARKS:
             return [cursor, *self._mark(row, width - 1)]
-        label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
+        label = fit(self.label_of(row), self.label_width, ascii_only=ascii_only)
         where = self._where(row) if width >= WIDE else ""
         where += (" >" if ascii_only else " ▸") if row.count > 1 else ""
         head = [cursor, *self._head(row, width), (label, "$muted")]
@@ -308,7 +308,7 @@ class LogRows(RowDrawing[LogLine]):
             return ""
         return f"{many(row)} messages, last: " if width >= WIDE else f"last of {many(row)}: "
 
-    def _label(self, row: LogLine) -> str:
+    def label_of(self, row: LogLine) -> str:
         """Return the number of a task or a job: `#5` or `S2`."""
         if row.job is not None:
             number = self._numbers.get(row.job, 0)
