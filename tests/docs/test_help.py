@@ -20,7 +20,7 @@ from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import manual_page
 from tests.started import Started
 from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.help import FORMER, GROUPS, for_terminal, topics
+from tui_tasks.cli.help import GROUPS, OTHER_NAMES, for_terminal, topics
 from tui_tasks.cli.main import main
 
 TOPICS = sorted(page.stem for page in (ROOT / "tui_tasks" / "docs").glob("*.md"))
@@ -61,8 +61,8 @@ def test_every_page_is_in_one_group() -> None:
     assert sorted(topics()) == TOPICS
 
 
-@pytest.mark.parametrize(("old", "new"), FORMER.items())
-def test_a_topic_that_has_moved_still_works(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("old", "new"), OTHER_NAMES.items())
+def test_another_name_of_a_page_shows_it(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert old not in TOPICS
     assert main(["help", old]) == 0
     assert capsys.readouterr().out == (ROOT / "tui_tasks" / "docs" / f"{new}.md").read_text()

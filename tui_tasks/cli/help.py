@@ -54,14 +54,15 @@ GROUPS: Final = {
     ),
 }
 """The pages by what their readers want."""
-FORMER: Final = {
+OTHER_NAMES: Final = {
     "agents": "connecting",
+    "channel": "protocol",
     "clients": "scripts",
     "import-and-export": "formats",
     "python": "scripts",
     "shell": "scripts",
 }
-"""Topics that have moved to another page. Their names still work."""
+"""Names of pages besides their own: of pages that have moved, and of what a page is about."""
 
 
 def topics() -> list[str]:
@@ -73,7 +74,7 @@ def _best_topic(words: list[str]) -> str:
     """Return the topic of a name, of a near one, or of words that a page is about; empty if none stands out."""
     text = " ".join(words).strip().lower()
     name, names = re.sub(r"[\s_]+", "-", text), [_COMMANDS, *topics()]
-    name = FORMER.get(name, name)
+    name = OTHER_NAMES.get(name, name)
     if name in names:
         return name
     if near := difflib.get_close_matches(name, names, 1, 0.75):
