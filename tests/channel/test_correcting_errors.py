@@ -246,6 +246,8 @@ def test_arguments_that_are_no_object_are_answered_with_the_names_of_the_tools_o
         ("control:update_task", {"uid": "#1", "plan_id": "p"}, "did you mean list?"),
         ("control:update_task", {"uid": "#1", "position": 1}, "did you mean before?"),
         ("control:find", {"query": "x"}, "did you mean text?"),
+        ("control:find", {"search": "x"}, "did you mean text?"),
+        ("tasks", {"action": "search"}, "did you mean pending?"),
         ("control:find", {"offset": 10}, "did you mean after?"),
         ("control:claim", {"task": "#1"}, "did you mean uid?"),
         ("ask", {"question": "q", "timeout": "5m"}, "it is a number of seconds"),

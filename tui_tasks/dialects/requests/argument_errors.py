@@ -176,44 +176,44 @@ _STATUS_OF_WORD: Final = {
 }
 
 
-# What models write instead of the names of arguments, actions and priorities.
-_ALSO: Final = {
-    **dict.fromkeys(("title", "task_name", "subject"), ("name", "title")),
-    **dict.fromkeys(("name", "content", "text"), ("title", "name", "message", "question")),
-    **dict.fromkeys(("desc", "details", "body"), ("description",)),
-    **dict.fromkeys(("id", "task_id", "uid", "uuid", "after", "before"), ("uid", "task_id", "uuid", "id")),
-    **dict.fromkeys(("log", "note", "comment"), ("message", "notes")),
-    **dict.fromkeys(("prompt", "message"), ("question", "message", "prompt")),
-    **dict.fromkeys(("lease", "ttl"), ("lease_seconds",)),
-    **dict.fromkeys(("items", "todo_list"), ("todos", "tasks")),
-    "state": ("status",),
-    **dict.fromkeys(("query", "q", "search", "keyword", "contains"), ("text", "query")),
-    **dict.fromkeys(("blocked_by", "dependencies", "deps", "depends", "waits_for", "requires"), ("depends_on",)),
-    **dict.fromkeys(("assignee", "assigned_to", "owner", "agent_id"), ("agent", "agent_id")),
-    **dict.fromkeys(("agent",), ("agent_id",)),
-    **dict.fromkeys(("plan", "plan_id", "project", "list_name"), ("plan_id", "list")),
-    **dict.fromkeys(("deadline", "due_date", "due_at"), ("due",)),
-    **dict.fromkeys(("position", "order", "index", "rank"), ("before",)),
-    **dict.fromkeys(("task", "task_uid", "task_number", "number"), ("uid", "task_id", "id")),
-    **dict.fromkeys(("cursor", "offset", "page", "skip"), ("after",)),
-    **dict.fromkeys(("minutes", "effort", "duration"), ("estimate", "timeout")),
-    **dict.fromkeys(("timeout_seconds", "timeout_ms", "seconds"), ("timeout", "lease_seconds")),
-    **dict.fromkeys(("choices", "answers"), ("options",)),
-    **dict.fromkeys(("steps", "subtasks"), ("tasks", "todos")),
-    **dict.fromkeys(("add", "new", "insert"), ("create", "create_plan")),
-    **dict.fromkeys(("list", "get", "search", "show", "read"), ("list", "pending")),
-    **dict.fromkeys(("complete", "done", "finish", "close"), ("update", "success")),
-    **dict.fromkeys(("edit", "set"), ("update",)),
-    **dict.fromkeys(("completed", "finished", "ok", "succeeded"), ("success",)),
-    **dict.fromkeys(("failed", "failure", "fail"), ("error",)),
-    **dict.fromkeys(("cancelled", "canceled", "cancel", "killed", "stopped", "aborted"), ("update", "interrupted")),
-    **dict.fromkeys(("delete", "remove"), ("update",)),
-    **dict.fromkeys(("enabled", "active", "waiting", "scheduled"), ("idle",)),
-    **dict.fromkeys(("paused", "inactive", "off"), ("disabled",)),
-    **dict.fromkeys(("critical", "highest", "p0", "blocker"), ("urgent",)),
-    **dict.fromkeys(("normal", "default", "p2"), ("medium",)),
-    **dict.fromkeys(("lowest", "minor", "p3"), ("low",)),
-}
+# What models write, and the names of arguments, actions and values that they may mean. A word may stand in many lines.
+_MEANT: Final = (
+    (("title", "task_name", "subject"), ("name", "title")),
+    (("name", "content", "text"), ("title", "name", "message", "question")),
+    (("desc", "details", "body"), ("description",)),
+    (("id", "task_id", "uid", "uuid", "after", "before"), ("uid", "task_id", "uuid", "id")),
+    (("log", "note", "comment"), ("message", "notes")),
+    (("prompt", "message"), ("question", "message", "prompt")),
+    (("lease", "ttl"), ("lease_seconds",)),
+    (("items", "todo_list"), ("todos", "tasks")),
+    (("state",), ("status",)),
+    (("query", "q", "search", "keyword", "contains"), ("text", "query")),
+    (("blocked_by", "dependencies", "deps", "depends", "waits_for", "requires"), ("depends_on",)),
+    (("assignee", "assigned_to", "owner", "agent_id"), ("agent", "agent_id")),
+    (("agent",), ("agent_id",)),
+    (("plan", "plan_id", "project", "list_name"), ("plan_id", "list")),
+    (("deadline", "due_date", "due_at"), ("due",)),
+    (("position", "order", "index", "rank"), ("before",)),
+    (("task", "task_uid", "task_number", "number"), ("uid", "task_id", "id")),
+    (("cursor", "offset", "page", "skip"), ("after",)),
+    (("minutes", "effort", "duration"), ("estimate", "timeout")),
+    (("timeout_seconds", "timeout_ms", "seconds"), ("timeout", "lease_seconds")),
+    (("choices", "answers"), ("options",)),
+    (("steps", "subtasks"), ("tasks", "todos")),
+    (("add", "new", "insert"), ("create", "create_plan")),
+    (("list", "get", "search", "show", "read"), ("list", "pending")),
+    (("complete", "done", "finish", "close"), ("update", "success")),
+    (("edit", "set"), ("update",)),
+    (("completed", "finished", "ok", "succeeded"), ("success",)),
+    (("failed", "failure", "fail"), ("error",)),
+    (("cancelled", "canceled", "cancel", "killed", "stopped", "aborted"), ("update", "interrupted")),
+    (("delete", "remove"), ("update",)),
+    (("enabled", "active", "waiting", "scheduled"), ("idle",)),
+    (("paused", "inactive", "off"), ("disabled",)),
+    (("critical", "highest", "p0", "blocker"), ("urgent",)),
+    (("normal", "default", "p2"), ("medium",)),
+    (("lowest", "minor", "p3"), ("low",)),
+)
 
 
 def nearest(given: str, words: list[str]) -> str:
@@ -222,7 +222,9 @@ def nearest(given: str, words: list[str]) -> str:
 
     plain = re.sub(r"[\s-]+", "_", given.strip().lower())
     synonyms = [word for word in _SYNONYMS.get(_STATUS_OF_WORD.get(plain, ""), ()) if word in words]
-    synonyms += [word for word in _ALSO.get(plain, ()) if word in words and word != given]
+    synonyms += [
+        word for written, meant in _MEANT if plain in written for word in meant if word in words and word != given
+    ]
     near = synonyms or difflib.get_close_matches(plain[:100], words, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
 
