@@ -385,7 +385,7 @@ async def test_where_nothing_can_be_undone_undo_names_the_change_and_the_reason_
             assert said(app).startswith("“#1 Ship it: pending → done” cannot be undone: claude-1 has changed ")
 
 
-@pytest.mark.parametrize(("minutes", "keys"), [(0, ["u", "escape", "u"]), (60, ["u"])])
+@pytest.mark.parametrize(("minutes", "keys"), [(0, ["u", "u", "escape", "u"]), (60, ["u"])])
 async def test_where_only_an_answer_was_given_undo_says_that_it_cannot_be_undone(tmp_path, make_app, minutes, keys):
     with Store(str(tmp_path / "t.db")) as store:
         (ask,) = store.commit(OpenAsk("Which?", (), None, None), actor="claude-1", now=NOW)
@@ -496,6 +496,22 @@ async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(
         assert {(each.priority, each.agent, each.due) for each in (first, second)} == {(2, "claude-2", "2026-11-24")}
         await settle(pilot, "u")
         assert (task(app, plan[8]).tags, task(app, plan[9]).tags) == (("old", "kept"), ())
+
+
+@pytest.mark.parametrize("opens", ["enter", "tab"])
+async def test_undo_stays_on_the_task_that_is_open_and_names_the_deleted_one_that_is_there_again(app, plan, opens):
+    async with opened(app) as pilot:
+        app.navigation.go_to(plan[8])
+        await settle(pilot, "d", opens)
+        there = app.pane.target()
+        assert there != plan[8]
+        await settle(pilot, "u")
+        assert app.pane.target() == there and app.pane.detail.uid == there
+        assert said(app).startswith("Undone: deletion of #8 Backup restore drill.")
+        await settle(pilot, "escape")
+        app.navigation.go_to(plan[8])
+        await settle(pilot, opens, "d", "u")
+        assert app.pane.target() == plan[8], "it was open when it was deleted"
 
 
 async def test_an_undo_of_a_deletion_of_several_puts_the_cursor_where_it_was(app, plan):

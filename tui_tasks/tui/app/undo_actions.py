@@ -188,7 +188,7 @@ class UndoActions:
 
     def _select_restored(self, change: int) -> None:
         """Put the cursor on a task that was deleted by a change that was taken back: on which it was then, else on the
-        first; or on such a job.
+        first; or on such a job. A task that is open stays so, unless it took the place of the deleted one.
         """
         db, pane = self._context.db, self._context.navigation.pane
         parts = next(journal.of_change(db, change), [])[:_MAX_RESTORED]
@@ -198,8 +198,8 @@ class UndoActions:
         uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
         tasks = [task for uid in uids if (task := list_pages.line(db, uid)) and not task.deleted]
         here = [task for task in tasks if task.list_id == self._context.state.list_id]
-        if here:
-            before = next((task for task in here if task.uid == self._context.state.cursor_deleted), None)
+        before = next((task for task in here if task.uid == self._context.state.cursor_deleted), None)
+        if here and (not pane.is_inside or (before is not None and self._context.state.was_open_deleted)):
             pane.select((before or min(here, key=lambda task: task.rank)).uid)
 
     def _described(self, change: int, *, undone: bool = False) -> str:

@@ -74,6 +74,7 @@ class AppState:
     - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
       `failing_jobs`: the jobs whose last run failed, newest first.
     - `cursor_deleted`: the uid of the task under the cursor when the human last deleted tasks.
+    - `was_open_deleted`: whether that task was open in full.
     - `files_opened`: by the uid of each work, the versions of its files whose diff was on screen.
     - `seen`: what the human has seen, and what is new to them.
     - `spoke`: the instant at which each agent last wrote.
@@ -136,6 +137,7 @@ class AppState:
         self.failing_jobs: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.cursor_deleted: str | None = None
+        self.was_open_deleted = False
         self.files_opened: dict[str, dict[str, bytes]] = {}
         self.spoke: dict[str, int] = {}
         self.answered: list[str] = []

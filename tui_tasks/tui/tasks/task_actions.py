@@ -237,7 +237,7 @@ class TaskActions(Controller):
             return
         if self._have_changed(tasks, "Not deleted"):
             return
-        context.state.cursor_deleted = self._pane.target()
+        context.state.cursor_deleted, context.state.was_open_deleted = self._pane.target(), self._pane.is_inside
         then = deleted_before(context.db, context.clock.now())
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
