@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from tests.started import DEADLINE
+from tests.tui import idle
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.sessions import Process
@@ -45,15 +47,27 @@ async def press(app: TaskApp, pilot: Pilot[None], *keys: str) -> None:
 
 
 async def settle(pilot: Pilot[None], *keys: str) -> None:
-    """Press keys, one after the other's work is done."""
+    """Press keys, one after the other's work is done; letters of an input come at once, as they are typed."""
     await pilot.pause()
-    for key in keys:
-        await pilot.press(key)
+    for at_once in _in_turn(pilot.app, keys):
+        await pilot.press(*at_once)
         await pilot.pause()
     asked = isinstance(pilot.app.screen, ModalScreen)
     if not asked:
         await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+
+
+def _in_turn(app: App[None], keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield keys, each by itself unless an input that is open by then takes a row of them as letters."""
+    at = 0
+    while at < len(keys):
+        end = at + 1
+        if idle.takes_letters(app):
+            while end < len(keys) and idle.is_letter(keys[at]) and idle.is_letter(keys[end]):
+                end += 1
+        yield keys[at:end]
+        at = end
 
 
 async def write(pilot: Pilot[None], text: str) -> None:

@@ -103,13 +103,23 @@ async def wait_for_screen(_: Pilot[Any], timeout: float = DEADLINE) -> bool:
     return True
 
 
+def is_letter(key: str) -> bool:
+    """Whether a key is the letter that it types, or a blank."""
+    return len(key) == 1 or key == "space"
+
+
+def takes_letters(app: App[Any]) -> bool:
+    """Whether an input is open that takes letters."""
+    line = app.focused
+    return line is not None and line.check_consume_key("a", "a")
+
+
 async def press_keys(app: App[Any], keys: Iterable[str]) -> None:
     """As the App's, but letters for an input come as fast as they can be typed: it waits once, behind the last."""
     waiting = list(keys)
     while waiting:
-        letters = list(itertools.takewhile(lambda key: len(key) == 1 or key == "space", waiting))
-        line = app.focused
-        if len(letters) > 1 and line is not None and line.check_consume_key("a", "a"):
+        letters = list(itertools.takewhile(is_letter, waiting))
+        if len(letters) > 1 and takes_letters(app):
             for letter in letters[:-1]:
                 character = " " if letter == "space" else letter
                 event = events.Key(_character_to_key(character), character)
