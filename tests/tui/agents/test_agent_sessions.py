@@ -58,10 +58,31 @@ from tui_tasks.tui.keys import stray_words
 from tui_tasks.tui.painting.styles import StyleCache
 
 
+@pytest.fixture(scope="module")
+def first_people(first_plan, tmp_path_factory):
+    """The plan with sessions that tests copy: they take some thirty hooks."""
+    return with_sessions(first_plan.copied(tmp_path_factory.mktemp("people") / "auth.db"))
+
+
 @pytest.fixture
-def people(plan):
-    with hook_waits(with_sessions(plan)):
+def people(first_people, tmp_path):
+    plan = first_people.copied(tmp_path / "auth.db")
+    with hook_waits(plan):
         yield plan
+
+
+@pytest.fixture(scope="module")
+def first_crowd(first_plan, tmp_path_factory):
+    """The plan with many sessions that tests copy: they take some fifty hooks."""
+    plan = first_plan.copied(tmp_path_factory.mktemp("crowd") / "auth.db")
+    many(plan)
+    return plan
+
+
+@pytest.fixture
+def crowd(first_crowd, tmp_path):
+    """Twenty-one that work, and three that are gone."""
+    return first_crowd.copied(tmp_path / "auth.db")
 
 
 def ask_of(app, agent: str):
@@ -578,45 +599,44 @@ def many(plan) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_who_waits_for_the_human_above_the_lines_on_screen_is_told_and_one_key_goes_there(plan, make_app, size):
-    many(plan)
-    app = make_app(plan.path)
+async def test_who_waits_for_the_human_above_the_lines_on_screen_is_told_and_one_key_goes_there(crowd, make_app, size):
+    app = make_app(crowd.path)
     async with app.run_test(size=(size[0], min(size[1], 16))) as pilot:
         await settle(pilot, "A", "G")
         above = " above" if size[0] > 60 else ""
         assert f"↑ 2{above} need you  g" in shown(app).splitlines()[0]
-        with Store(plan.path) as store:
+        with Store(crowd.path) as store:
             asks_permission(Sessions(store), "s20", NOW)
         await until(pilot, lambda: f"↑ 3{above} need you  g" in shown(app).splitlines()[0])
         await settle(pilot, "g")
         assert "need you  g" not in shown(app)
 
 
-async def test_who_waits_out_of_sight_is_told_instead_of_the_counts(plan, make_app):
-    many(plan)
-    with Store(plan.path) as store:
+async def test_who_waits_out_of_sight_is_told_instead_of_the_counts(crowd, make_app):
+    with Store(crowd.path) as store:
         for number in range(4, 10):
             Sessions(store).tell("claude", f"s{number}", "Stop", at(20, 3), last_assistant_message="Done.")
         Sessions(store).tell("claude", "s10", "StopFailure", at(20, 13), error_message="overloaded", error="overloaded")
-    app = make_app(plan.path)
+    app = make_app(crowd.path)
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot, "A", "G")
         assert re.fullmatch(" Agents +↑ 3 need you  g", shown(app).splitlines()[0])
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_those_that_are_gone_are_one_line_that_enter_opens(plan, make_app, size):
-    many(plan)
-    app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
+async def test_those_that_are_gone_are_one_line_that_enter_opens(crowd, make_app):
+    app = make_app(crowd.path)
+    async with app.run_test(size=SIZES[0]) as pilot:
         await settle(pilot, "A", "G")
-        assert "· 3 finished   Enter shows them" in shown(app)
-        assert [len(row.names) for row in app.screen.listed.rows if isinstance(row, GoneAgents)] == [3]
-        assert len(app.screen.listed.rows) == 2 + 21 + 1
-        await settle(pilot, "enter", "j")
-        assert app.screen.member.state == "gone"
-        await settle(pilot, "k", "enter")
-        assert len(app.screen.listed.rows) == 2 + 21 + 1
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            assert "· 3 finished   Enter shows them" in shown(app)
+            assert [len(row.names) for row in app.screen.listed.rows if isinstance(row, GoneAgents)] == [3]
+            assert len(app.screen.listed.rows) == 2 + 21 + 1
+            await settle(pilot, "enter", "j")
+            assert app.screen.member.state == "gone"
+            await settle(pilot, "k", "enter")
+            assert len(app.screen.listed.rows) == 2 + 21 + 1
 
 
 async def test_those_that_finished_are_told_from_those_whose_process_ended(plan, make_app):
@@ -674,12 +694,11 @@ async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_
     assert agent_states.has_finished(robot)
 
 
-async def test_one_that_is_gone_and_has_left_a_task_has_a_line_above_those_that_work(plan, make_app):
-    many(plan)
-    with Store(plan.path) as store, store.db.transaction(write=True):
+async def test_one_that_is_gone_and_has_left_a_task_has_a_line_above_those_that_work(crowd, make_app):
+    with Store(crowd.path) as store, store.db.transaction(write=True):
         connections.end(store.db, "claude-1", Process(), NOW)
-    app = make_app(plan.path)
-    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+    app = make_app(crowd.path)
+    by_agent(crowd, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         assert app.screen.listed.rows[0].name == "claude-1"
@@ -707,18 +726,19 @@ async def test_a_prompt_that_cannot_become_a_task_says_why(plan, make_app):
         await until(pilot, lambda: " no task " not in shown(app))
 
 
-@pytest.mark.parametrize("word", ["one", "hold", "change"])
-async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(plan, make_app, word):
+async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        seq = journal.newest(app.link.db)
-        for screen, how in (("A", "Esc goes back to the panes"), ("4", "1 shows it")):
-            await settle(pilot, screen, *named(word))
-            assert said(app) == f"No list is on screen. {how}."
-            await settle(pilot, "escape", "escape")
-        assert journal.newest(app.link.db) == seq
-        await settle(pilot, "2", *named(word))
-        assert "No list is on screen" not in said(app)
+        for word in ("one", "hold", "change"):
+            seq = journal.newest(app.link.db)
+            for screen, how in (("A", "Esc goes back to the panes"), ("4", "1 shows it")):
+                await settle(pilot, screen, *named(word))
+                assert said(app) == f"No list is on screen. {how}."
+                await settle(pilot, "escape", "escape")
+            assert journal.newest(app.link.db) == seq
+            await settle(pilot, "2", *named(word))
+            assert "No list is on screen" not in said(app)
+            await settle(pilot, "escape")
 
 
 async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app, monkeypatch):
