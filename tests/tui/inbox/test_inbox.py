@@ -472,18 +472,21 @@ async def test_the_keys_of_an_answer_say_what_is_sent_in_the_inbox_and_in_agents
             await settle(pilot, "escape", "escape")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
+async def test_what_agents_write_is_text_and_nothing_else(plan, make_app):
     hostile = "[@click=app.quit]x[/nope] \x1b]52;c;aGk=\x07 \u202eevil\nnew line"
     by_agent(plan, "[bold]evil\x1b[2J", OpenAsk(hostile, (hostile, "[red]no"), plan[1]), now=at(15, 0))
     app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=SIZES[0]) as pilot:
         await settle(pilot, "a")
-        text = shown(app)
-        assert "[@click=app.quit]" in text
-        assert not {"\x1b", "\x07", "\u202e"} & set(text)
-        await settle(pilot, "m")
-        assert not {"\x1b", "\x07"} & set(shown(app))
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            text = shown(app)
+            assert "[@click=app.quit]" in text
+            assert not {"\x1b", "\x07", "\u202e"} & set(text)
+            await settle(pilot, "m")
+            assert not {"\x1b", "\x07"} & set(shown(app))
+            await settle(pilot, "escape")
 
 
 async def test_a_question_longer_than_the_screen_can_be_scrolled_to_its_end(plan, make_app):
@@ -495,12 +498,10 @@ async def test_a_question_longer_than_the_screen_can_be_scrolled_to_its_end(plan
 
 
 async def test_an_empty_inbox_says_so(plan, make_app):
-    for agent in ("claude-1", "claude-2"):
-        app = make_app(plan.path)
-        async with app.run_test(size=(80, 24)):
-            by_agent(plan, "human", AnswerAsk(asks(app)[agent].uid, "x"))
+    app = make_app(plan.path)
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in asks(app).values()))
     by_agent(plan, "human", EditTask(plan[3], {"status": "done"}))
-    async with (app := make_app(plan.path)).run_test(size=(40, 12)) as pilot:
+    async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot, "a", "enter")
         assert not isinstance(app.screen, Inbox)
         await settle(pilot, "a")
@@ -535,25 +536,30 @@ async def test_the_questions_tell_the_numbers_of_their_tasks_which_stay(plan, ma
         assert "? #7   Approve" in shown(app)
 
 
-async def answered(plan, make_app, *keys, size=(80, 24)):
-    """What the newest question, by codex-1, was answered after these keys; and what the screen shows then."""
-    app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
-        await settle(pilot, "a", "j", "j", *keys)
-        return asks(app)["codex-1"].answer, shown(app)
+async def answered(pilot, *keys):
+    """What the newest question, by codex-1, is answered by keys in an inbox that opens anew; and what is shown then."""
+    app = pilot.app
+    if isinstance(app.screen, Inbox):
+        await settle(pilot, "escape")
+    await settle(pilot, "a")
+    app.screen.window.move_to(asks(app)["codex-1"].uid)
+    await settle(pilot, *keys)
+    return asks(app)["codex-1"].answer, shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_what_goes_on_below_is_answered_only_once_its_end_has_been_on_screen(plan, make_app, size):
     ask = OpenAsk("May I list the files?" + "\n" * 60 + "And delete them all?", ("Yes", "No"))
     by_agent(plan, "codex-1", ask, now=at(20, 15))
-    for key in ("y", "1", "2"):
-        answer, screen = await answered(plan, make_app, key, size=size)
-        assert answer is None
-        what = "to its end first" if key == "y" else f"read it to its end, then press {key} again."
-        assert what in " ".join(screen.split())
-    answer, _ = await answered(plan, make_app, *["pagedown"] * 20, "pageup", "y", size=size)
-    assert answer == "Yes"
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        for key in ("y", "1", "2"):
+            answer, screen = await answered(pilot, key)
+            assert answer is None
+            what = "to its end first" if key == "y" else f"read it to its end, then press {key} again."
+            assert what in " ".join(screen.split())
+        answer, _ = await answered(pilot, *["pagedown"] * 20, "pageup", "y")
+        assert answer == "Yes"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -608,20 +614,23 @@ async def test_the_key_that_goes_to_a_question_names_the_one_that_answers_it(pla
 async def test_the_number_of_an_option_shows_the_rest_of_a_question_and_then_answers_it(plan, make_app):
     ask = OpenAsk("Merge the two tables of names? " + "The tests rely on the second. " * 9, ("Merge", "Leave"))
     by_agent(plan, "codex-1", ask, now=at(20, 15))
-    answer, screen = await answered(plan, make_app, "2", size=(40, 12))
-    assert answer is None and "More below: read it to its end" in screen and "2 Leave" in screen
-    answer, _ = await answered(plan, make_app, "2", "2", size=(40, 12))
-    assert answer == "Leave"
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        answer, screen = await answered(pilot, "2")
+        assert answer is None and "More below: read it to its end" in screen and "2 Leave" in screen
+        await settle(pilot, "2")
+        assert asks(app)["codex-1"].answer == "Leave"
 
 
 async def test_a_number_answers_only_while_it_stands_on_screen_beside_its_option(plan, make_app):
     ask = OpenAsk("rm -rf /srv/backups/2025?" + "\n" * 60 + "Sure?", ("allow", "deny"))
     by_agent(plan, "codex-1", ask, now=at(20, 15))
-    keys = (*["pagedown"] * 20, *["pageup"] * 20)
-    answer, screen = await answered(plan, make_app, *keys, "1")
-    assert answer is None and "Option 1 is not on screen: scroll to it first." in screen
-    answer, _ = await answered(plan, make_app, *keys, *["pagedown"] * 20, "1")
-    assert answer == "allow"
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        answer, screen = await answered(pilot, *["pagedown"] * 20, *["pageup"] * 20, "1")
+        assert answer is None and "Option 1 is not on screen: scroll to it first." in screen
+        await settle(pilot, *["pagedown"] * 20, "1")
+        assert asks(app)["codex-1"].answer == "allow"
 
 
 async def test_an_end_that_was_read_of_one_question_is_not_that_of_the_next(plan, make_app):
@@ -639,11 +648,13 @@ async def test_an_end_that_was_read_of_one_question_is_not_that_of_the_next(plan
 
 async def test_of_what_cannot_be_shown_whole_no_option_is_sent(plan, make_app):
     by_agent(plan, "codex-1", OpenAsk("May I?" + " x" * 10_001, ("Yes", "No")), now=at(20, 15))
-    answer, screen = await answered(plan, make_app, *["pagedown"] * 50, "y")
-    assert answer is None
-    assert "Not all of this question can be shown" in screen
-    answer, _ = await answered(plan, make_app, "x", "enter")
-    assert answer == "No"
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        answer, screen = await answered(pilot, *["pagedown"] * 50, "y")
+        assert answer is None
+        assert "Not all of this question can be shown" in screen
+        answer, _ = await answered(pilot, "x", "enter")
+        assert answer == "No"
 
 
 def many(plan, agent: str = "noisy", count: int = 50) -> None:
@@ -666,12 +677,12 @@ def read(monkeypatch) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("letters", "left_out"), [("drop it ", "880,011"), ("ab\n", "893,011"), ("\u53ef", "880,011")], ids=ascii
+    ("letters", "left_out"), [("drop it ", "180,011"), ("ab\n", "193,009"), ("\u53ef", "180,011")], ids=ascii
 )
-async def test_of_a_question_of_a_million_letters_a_key_looks_at_the_beginning_and_the_end_that_are_shown(
+async def test_of_a_question_of_200_000_letters_a_key_looks_at_the_beginning_and_the_end_that_are_shown(
     plan, make_app, read, letters, left_out
 ):
-    by_agent(plan, "claude-2", OpenAsk(f"{letters * (900_000 // len(letters))}, or may I?", ("Yes", "No"), plan[7]))
+    by_agent(plan, "claude-2", OpenAsk(f"{letters * (200_000 // len(letters))}, or may I?", ("Yes", "No"), plan[7]))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a", "j")
@@ -776,22 +787,24 @@ async def test_a_paste_that_is_too_long_for_a_reply_says_so(plan, make_app):
         assert asks(app)["claude-1"].answer == "a"
 
 
-@pytest.mark.parametrize("keys", [("a",), ("a", "j"), ("a", "j", "x")], ids=" ".join)
-async def test_a_question_its_answers_and_what_goes_on_fit_without_scrolling(evening, make_app, keys):
+async def test_a_question_its_answers_and_what_goes_on_fit_without_scrolling(evening, make_app):
     app = make_app(evening.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, *keys)
-        assert app.screen._both.scroll.max_scroll_y == 0
-        assert "deny" in shown(app) if "j" in keys else "? asks 9m · #5 keeps running ─" in shown(app)
+        for key, text in (("a", "? asks 9m · #5 keeps running ─"), ("j", "deny"), ("x", "deny")):
+            await settle(pilot, key)
+            assert app.screen._both.scroll.max_scroll_y == 0, key
+            assert text in shown(app), key
 
 
-@pytest.mark.parametrize(("lines_of_screen", "is_whole"), [(40, True), (19, False)])
-async def test_what_an_agent_did_lately_is_told_as_far_as_there_is_room(evening, make_app, lines_of_screen, is_whole):
+async def test_what_an_agent_did_lately_is_told_as_far_as_there_is_room(evening, make_app):
     app = make_app(evening.path)
-    async with app.run_test(size=(80, lines_of_screen)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert "claude-1 lately\n   20:15  #5  running tests 14/22" in shown(app)
-        assert ("sketched the middleware" in shown(app)) == is_whole
+        for lines_of_screen, is_whole in ((40, True), (19, False)):
+            await pilot.resize_terminal(80, lines_of_screen)
+            await settle(pilot)
+            assert "claude-1 lately\n   20:15  #5  running tests 14/22" in shown(app)
+            assert ("sketched the middleware" in shown(app)) == is_whole
 
 
 async def test_the_options_of_a_question_that_is_drawn_close_are_where_they_are_drawn(evening, make_app):
@@ -857,18 +870,20 @@ async def test_undo_begins_a_message_that_corrects_an_answer_before_it_takes_bac
         assert said(app).startswith("Redone: #8 Backup restore drill: ")
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_a_long_title_takes_no_line_from_the_question_and_the_answers(plan, make_app, size):
+async def test_a_long_title_takes_no_line_from_the_question_and_the_answers(plan, make_app):
     title = f"Move {'all the old figures and charts ' * 6}to the new place"
     by_agent(plan, "human", EditTask(plan[8], {"name": title, "status": "in_progress", "agent": "claude-3"}))
     by_agent(plan, "claude-3", OpenAsk("Which one?", ("the old one", "the new one"), plan[8]))
     app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
         await settle(pilot, "G", "k")
-        head = next(at for at, line in enumerate(lines(app)) if line.startswith("─ #8 Move"))
-        assert "… · claude-3 ─" in lines(app)[head]
-        assert "Which one?" in lines(app)[head + 1]
+        for size in ((120, 40), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            head = next(at for at, line in enumerate(lines(app)) if line.startswith("─ #8 Move"))
+            assert "… · claude-3 ─" in lines(app)[head]
+            assert "Which one?" in lines(app)[head + 1]
 
 
 async def test_a_row_is_found_by_its_number_its_choices_and_its_task_and_escape_leaves_the_filter(plan, make_app):
@@ -876,7 +891,7 @@ async def test_a_row_is_found_by_its_number_its_choices_and_its_task_and_escape_
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
         for words, agent in (("#4", "claude-1"), ("lockfile", "claude-1"), ("plausible", "claude-2")):
-            await settle(pilot, "slash", *(["backspace"] * 20), *words, "enter")
+            await settle(pilot, "slash", "ctrl+u", *words, "enter")
             assert [row.agent for row in app.screen.listed.rows] == [agent], words
             assert f'Inbox   1 of 3 with "{words}"' in shown(app)
         await settle(pilot, "slash", *"zebra", "enter")
