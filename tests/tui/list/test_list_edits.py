@@ -265,17 +265,21 @@ async def test_a_title_that_an_agent_has_just_written_is_asked_about(app, plan, 
         assert task(app, plan[8]).deleted
 
 
-@pytest.mark.parametrize(
-    "changes", [{"name": "Ship all"}, {"description": "And keep it."}, {"status": "done"}, {"agent": "codex-1"}]
-)
-async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app, plan, agent, changes):
+async def test_a_task_that_changes_while_the_question_stands_is_not_deleted(app, plan, agent):
     async with opened(app, (80, 24)) as pilot:
         app.context.navigation.go_to(plan[5])
-        await settle(pilot, "d")
-        agent(EditTask(plan[5], changes))
-        await press(app, pilot, "y")
-        assert not task(app, plan[5]).deleted
-        assert said(app) == "Not deleted: #5 changed since you were asked. Look, and press the key again."
+        for changes in (
+            {"name": "Ship all"},
+            {"description": "And keep it."},
+            {"agent": "codex-1"},
+            {"status": "done"},
+        ):
+            await settle(pilot, "k", "j", "d")
+            assert "Delete “Ship a" in shown(app), changes
+            agent(EditTask(plan[5], changes))
+            await press(app, pilot, "y")
+            assert not task(app, plan[5]).deleted, changes
+            assert said(app) == "Not deleted: #5 changed since you were asked. Look, and press the key again."
 
 
 async def test_a_task_that_changes_under_the_menu_of_its_status_is_not_set(app, plan, agent):
@@ -428,13 +432,13 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
         assert (sent["agent"], sent["text"]) == ("claude-2", "hurry")
 
 
-@pytest.mark.parametrize(
-    ("key", "text"), [("i", None), ("t", "Ship auth flow"), ("m", "- [ ] Ship auth flow\n  JWT middleware, login")]
-)
-async def test_y_copies_id_title_or_markdown(app, plan, key, text):
+async def test_y_copies_id_title_or_markdown(app, plan):
+    markdown = "- [ ] Ship auth flow\n  JWT middleware, login"
     async with opened(app) as pilot:
-        await press(app, pilot, "j", "j", "j", "j", "Y", key)
-        assert app.clipboard.startswith(text or plan[5])
+        await press(app, pilot, "j", "j", "j", "j")
+        for key, text in (("i", plan[5]), ("t", "Ship auth flow"), ("m", markdown)):
+            await press(app, pilot, "Y", key)
+            assert app.clipboard.startswith(text)
 
 
 # Marks

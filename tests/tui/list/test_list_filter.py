@@ -257,11 +257,8 @@ async def test_what_a_row_shows_is_found_by_typing_it(app, plan, pane):
     async with opened(app) as pilot:
         await press(app, pilot, pane)
         for words, numbers in found.items():
-            await press(app, pilot, "slash")
-            await write(pilot, words)
-            await press(app, pilot, "enter")
+            await settle(pilot, "slash", "ctrl+u", *words, "enter")
             assert {row.number for row in app.pane.nearby()} == numbers, words
-            await press(app, pilot, "escape")
 
 
 async def test_a_word_finds_dates_statuses_and_reasons_as_rows_show_them(plan, make_app):
@@ -284,11 +281,8 @@ async def test_a_word_finds_dates_statuses_and_reasons_as_rows_show_them(plan, m
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
         for words, numbers in found.items():
-            await press(app, pilot, "slash")
-            await write(pilot, words)
-            await press(app, pilot, "enter")
+            await settle(pilot, "slash", "ctrl+u", *words, "enter")
             assert {row.number for row in app.pane.row_list.rows_on_screen} == numbers, words
-            await press(app, pilot, "escape")
 
 
 async def test_the_number_that_matches_follows_what_agents_change(app, plan, agent):
@@ -333,7 +327,7 @@ async def test_a_task_that_leaves_the_filter_hands_no_key_to_the_one_that_takes_
 # Lists
 
 
-async def test_a_new_list_is_made_and_lines(app):
+async def test_a_new_list_is_shown_and_found_by_its_name(app):
     async with opened(app) as pilot:
         await pilot.press(*named("new list"))
         await pilot.pause()
@@ -341,14 +335,6 @@ async def test_a_new_list_is_made_and_lines(app):
         await press(app, pilot, "enter")
         assert app.state.current_list.name == "Garden"
         assert "─ Garden ──" in shown(app) and "No tasks in Garden yet." in shown(app)
-
-
-async def test_a_new_list_is_found_by_its_name(app):
-    async with opened(app) as pilot:
-        await pilot.press(*named("new list"))
-        await pilot.pause()
-        await write(pilot, "Garden")
-        await press(app, pilot, "enter")
         home = task_queries.find_list(app.link.db, "Garden")
         assert (home.kind, home.handle, home.id) == ("list", "Garden", app.state.list_id)
 
@@ -517,29 +503,31 @@ async def test_a_bracket_leaves_a_filter_that_names_a_list_and_keeps_another(app
         assert app.state.current_list.name == "task" and app.pane.filter_bar.text == "jwt"
 
 
-@pytest.mark.parametrize(("here", "there"), [("1", "2"), ("2", "1")])
-async def test_list_and_board_have_one_filter_which_esc_clears_in_either(app, plan, here, there):
+async def test_list_and_board_have_one_filter_which_esc_clears_in_either(app, plan):
     async with opened(app) as pilot:
-        await press(app, pilot, here)
-        app.pane.select(plan[8])
-        await settle(pilot, "slash", *"jwt", "enter", "j" if here == "1" else "l")
-        chosen = app.pane.target()
-        await settle(pilot, "3", there)
-        assert " / jwt" in shown(app) and "Backup" not in "\n".join(below(app))
-        assert app.pane.target() == chosen != plan[8]
-        assert app.focused is app.pane.focus_target() and "Enter Keep" not in shown(app)
-        await settle(pilot, "escape", here)
-        assert not app.pane.filter_bar.is_open and "Backup" in "\n".join(below(app))
-        assert app.pane.target() == chosen
+        for here, there in ("12", "21"):
+            await press(app, pilot, here)
+            app.pane.select(plan[8])
+            await settle(pilot, "slash", *"jwt", "enter", "j" if here == "1" else "l")
+            chosen = app.pane.target()
+            await settle(pilot, "3", there)
+            assert " / jwt" in shown(app) and "Backup" not in "\n".join(below(app))
+            assert app.pane.target() == chosen != plan[8]
+            assert app.focused is app.pane.focus_target() and "Enter Keep" not in shown(app)
+            await settle(pilot, "escape", here)
+            assert not app.pane.filter_bar.is_open and "Backup" in "\n".join(below(app))
+            assert app.pane.target() == chosen
 
 
-@pytest.mark.parametrize("where", ["a", "A", "D", "3", "4"])
-async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent, where):
+async def test_the_brackets_turn_no_list_that_is_not_on_screen(app, plan, agent):
     agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "task").uid))
     async with opened(app) as pilot:
-        await press(app, pilot, where, "right_square_bracket")
-        assert app.state.current_list.name == "Plan"
-        assert said(app) == f"No list is on screen. {'1 shows it' if where in '34' else 'Esc goes back to the panes'}."
+        for where in "aAD34":
+            await press(app, pilot, where, "right_square_bracket")
+            assert app.state.current_list.name == "Plan"
+            how = "1 shows it" if where in "34" else "Esc goes back to the panes"
+            assert said(app) == f"No list is on screen. {how}."
+            await press(app, pilot, "escape", "escape")
 
 
 async def test_a_plan_named_as_another_list_is_told_from_it_by_its_id(app, plan, agent):
