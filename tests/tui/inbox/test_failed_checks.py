@@ -87,8 +87,8 @@ async def test_the_failed_test_that_an_output_names_is_the_reason_on_every_scree
         (place,) = (at for at, line in enumerate(below(app)) if line.startswith("   tests/test_auth.py::test_login"))
         assert below(app)[place + 1].strip() == "assert 401 == 200"
         await press(app, pilot, "escape", "D")
-        (row,) = (line for line in below(app) if 'reported done, but check "tests" failed: test_login:' in line)
-        assert row.startswith(" • ✗ #5  check failed ")
+        (row,) = (line for line in below(app) if line.startswith(" • ✗ #5  check failed "))
+        assert f'  Ship auth flow              "tests" failed: {reason} ' in row
 
 
 async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_app):
