@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, keep_draft
+from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, WordLine, keep_draft
 from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
@@ -28,6 +28,9 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context, Hint
+
+
+FORM_DRAFT: Final = "This is your draft from before: ^r drops it."
 
 
 class ConflictScreen(Dialog[str | None]):
@@ -99,8 +102,8 @@ class FormScreen(Dialog[R | None], Generic[R]):
         self.draft = draft
         self._fields = fields
         self._given: dict[str, str] = {}
-        # The texts of a draft, until ^u clears it.
-        self._brought_back: dict[str, str] | None = None
+        # Whether a draft is shown, which ^r drops.
+        self._has_draft = False
 
     def _texts(self) -> dict[str, str]:
         return {field: self._field_of(field).value for field in self._fields}
@@ -109,6 +112,8 @@ class FormScreen(Dialog[R | None], Generic[R]):
         for name, text in texts.items():
             if (field := self._field_of(name)).value != text:
                 field.value = text
+                if isinstance(field, WordLine):
+                    field.cursor_position = len(text)
 
     def _field_of(self, name: str) -> Any:
         return self.query_one(f"#{name}")
@@ -120,17 +125,25 @@ class FormScreen(Dialog[R | None], Generic[R]):
         changed = {name: text for name, text in typed.items() if name in self._given and text != given.get(name)}
         if changed.items() - self._given.items():
             self._put(changed)
-            self._brought_back = self._texts()
+            self._has_draft = True
             if not self.problem:
-                self.call_after_refresh(self.context.say, DRAFT)
+                self.call_after_refresh(self.context.say, FORM_DRAFT)
 
     def take_key(self, event: events.Key) -> bool:
-        """Clear an unchanged draft by ^u."""
-        if event.key != "ctrl+u" or self._brought_back is None or self._texts() != self._brought_back:
+        """Show by ^r what the fields hold without the draft."""
+        if event.key != "ctrl+r" or not self._has_draft:
             return False
         self._put(self._given)
-        self._brought_back = None
+        self._has_draft = False
+        self.context.say("The draft is dropped: the fields are as they were.")
+        self.show_keys()
         return True
+
+    def show_keys(self) -> None:
+        """Show the keys in the foot line."""
+        original = (("^r", "Original", ""),) if self._has_draft else ()
+        keys: Sequence[Hint] = (("^s", "Save", ""), ("Tab", "Next field", ""), *original)
+        self.query_one(FootLine).hint(*keys, ("^e", "In $EDITOR", ""), ("Esc", "Back", ""))
 
     def keep(self) -> bool:
         """Keep what was typed as a draft; return False where nothing was."""

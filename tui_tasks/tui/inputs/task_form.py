@@ -122,9 +122,7 @@ class EditScreen(FormScreen[Form]):
         self._shown = self._read()
         self.bring_back()
         self.set_focus(self.query_one(f"#{self._first}"))
-        self.query_one(FootLine).hint(
-            ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
-        )
+        self.show_keys()
 
     @property
     def form(self) -> Form:

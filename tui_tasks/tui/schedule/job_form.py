@@ -175,8 +175,7 @@ class JobForm(FormScreen[str]):
             self._was = Typed(timezone=zone)
         self.bring_back()
         self.set_focus(self.query_one("#name"))
-        foot = ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
-        self.query_one(FootLine).hint(*foot)
+        self.show_keys()
         self._preview()
 
     @property
