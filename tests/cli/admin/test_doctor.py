@@ -117,6 +117,10 @@ def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path:
         ("UPDATE task SET links = '[{\"kind\": 1}]' WHERE id = 2", "the field links of task #2 has a part of another"),
         ("UPDATE task SET depends_on = '[null]' WHERE id = 2", "the field depends_on of task #2 has a part of another"),
         ("UPDATE task SET checks = '5' WHERE id = 2", "the field checks of task #2 is not a list in JSON"),
+        (r"""UPDATE task SET tags = '["\ud800"]' WHERE id = 2""", "the field tags of task #2 has JSON that this"),
+        (r"""UPDATE task SET metadata = '["\ud800"]' WHERE id = 2""", "the field metadata of task #2 has JSON that"),
+        ("""UPDATE task SET metadata = '{"a":9e999}' WHERE id = 2""", "the field metadata of task #2 has JSON that"),
+        ("""UPDATE task SET result = '{"a":9e999}' WHERE id = 2""", "the field result of task #2 has JSON that this"),
         ("UPDATE task SET due = 'soon', finished_at = NULL WHERE id = 2", "the field due of task #2 is not a date"),
     ],
 )

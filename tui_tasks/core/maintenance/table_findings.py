@@ -5,7 +5,7 @@ rows that belong to nothing, counts that do not fit. `doctor` lists it; an unexp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
@@ -92,10 +92,27 @@ def _of_table(db: Database, model: type[Model]) -> Iterator[str]:
     key = next(name for name in ("id", "seq", "uid", *fields) if name in fields)
     shown = f"CASE typeof({key}) WHEN 'blob' THEN quote({key}) ELSE {key} END"
     rows = db.sql(f"SELECT {shown}, CASE {cases} END AS wrong FROM {table} WHERE wrong IS NOT NULL LIMIT {_MAX}")
-    for number, at in rows.fetchall():
-        name, _, what = tests[at]
+    wrong = {number: tests[at] for number, at in rows.fetchall()}
+    if len(wrong) < _MAX:
+        unread = chain.from_iterable(
+            _unread(db, table, shown, name, field) for name, field in fields.items() if isinstance(field, JsonField)
+        )
+        for number, name in islice(unread, _MAX - len(wrong)):
+            wrong.setdefault(number, (name, "", "has JSON that this program cannot read"))
+    for number, (name, _, what) in wrong.items():
         row = f"task #{number}" if table == "task" else f"row {number} of {table}"
         yield f"the field {name} of {row} {what}{_ADVICE}"
+
+
+def _unread(db: Database, table: str, shown: str, name: str, field: Field) -> Iterator[tuple[Any, str]]:
+    """Yield the rows whose JSON SQLite takes and msgspec does not, as `"\\ud800"` and `9e999`."""
+    decode = msgspec.json.Decoder(_type_of(table, field)).decode
+    rows = db.sql(f"SELECT {shown}, CAST({name} AS BLOB) FROM {table} WHERE length({name}) > 2 AND json_valid({name})")
+    for number, value in rows:
+        try:
+            decode(value)
+        except (ValueError, RecursionError, msgspec.MsgspecError):
+            yield number, name
 
 
 def _tests(table: str, name: str, field: Field) -> Iterator[tuple[str, str]]:
