@@ -107,20 +107,19 @@ class Stage:
         return [str(name) for (name,) in found.fetchall()]
 
     async def clears(self) -> None:
-        """Go back to the pane, with nothing that waits."""
+        """Go back to the pane, with nothing that waits; `opens` lets the screen see that."""
         # From a row that was opened in full, the first leads back to the inbox.
-        depths: list[int] = []
-        while depths[-2:] != [1, 1]:
-            assert len(depths) < 9, shown(self.app)
+        for _ in range(9):
             await self.press("escape")
-            depths.append(len(self.app.screen_stack))
-        for ask in ask_queries.open_asks(self.store.db):
-            self.close(ask.uid)
-        for row in held_queries.everything(self.store.db):
-            self.does(DeleteTask(row.uid), by="human")
-        for row in held_queries.jobs(self.store.db):
-            self.does(DeleteJob(row.uid), by="human")
-        await self.stands(9)
+            if len(self.app.screen_stack) == 1 and not self.app.pane.has_way_back:
+                break
+        else:
+            raise AssertionError(shown(self.app))
+        asks = ask_queries.open_asks(self.store.db)
+        self.does(*(CloseAsk(ask.uid, "timeout") for ask in asks), by="system")
+        tasks, jobs = held_queries.everything(self.store.db), held_queries.jobs(self.store.db)
+        self.does(*(DeleteTask(task.uid) for task in tasks), *(DeleteJob(job.uid) for job in jobs), by="human")
+        self.seconds[0] += 9
 
 
 Trick = Callable[[Stage], Awaitable[None]]
