@@ -20,7 +20,7 @@ from typing import Final
 
 from tui_tasks import ntfy
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask, Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.engine import write_queue
@@ -28,7 +28,6 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries, overview
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.overview import Alert

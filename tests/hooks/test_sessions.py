@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store

@@ -30,10 +30,11 @@ from tests.mcp_server.shared import error, held
 from tests.mcp_server.test_asking import REVISIONS
 from tests.started import DEADLINE
 from tui_tasks.cli.main import main
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.sessions import Process, SessionReport, SessionStarted
+from tui_tasks.core.operations.sessions import SessionReport, SessionStarted
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, session_processes

@@ -21,9 +21,9 @@ from tests.hooks.playing import claude as payload
 from tests.started import DEADLINE, Started
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections

@@ -21,11 +21,11 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.cli.main import main
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal, transaction, unfinished_changes
 from tui_tasks.core.errors import Busy, Conflict, OutcomeUnknown, RoleRefused
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store

@@ -12,8 +12,8 @@ from tests.postgres.test_lost_machines import ask
 from tests.postgres.test_machines import PERMISSION, START, leave
 from tui_tasks import clock
 from tui_tasks import phone as phone_module
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store

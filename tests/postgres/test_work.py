@@ -13,9 +13,9 @@ from tests.started import Started
 from tests.work.conftest import git, run_to_end
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import Process, Work
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.sessions import EndSession, Process
+from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import BeginMerge, RunWork, SetAuto, SetWork, StartWork
 from tui_tasks.core.read import work_queries, work_text

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.started import Started
-from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import EndedProcesses
 

@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 from tests.started import DEADLINE
 from tests.tui import idle
 from tests.tui.plan import NOW, SECOND, Plan, connect
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, LapseClaims
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.hooks.playing import Player
-from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries

@@ -16,7 +16,7 @@ from tests.conftest import SECOND
 from tests.work.conftest import git
 from tests.work.test_accepting import branches, titles
 from tests.work.test_starting import COMMITS, ROBOT, worktree
-from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, RunWork, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries

@@ -20,9 +20,9 @@ import tui_tasks
 from tests.conftest import Clock
 from tests.started import Started
 from tests.work.conftest import git
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import Conflict, Forbidden, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, SendMessage
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
 from tui_tasks.core.read import ask_queries, work_queries, work_text

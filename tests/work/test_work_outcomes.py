@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.work.conftest import git
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, SendMessage
 from tui_tasks.core.operations.sessions import (
     EndSession,
-    Process,
     PromptSubmitted,
     RecordReport,
     SessionReport,

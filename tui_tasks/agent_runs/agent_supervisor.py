@@ -38,11 +38,11 @@ from tui_tasks.agent_runs.program_protocol import (
     TurnFinished,
     limit_reached,
 )
-from tui_tasks.core.agent_snapshots import HumanMessage
+from tui_tasks.core.agent_snapshots import HumanMessage, Process
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.jobs import NoteRunAgent
-from tui_tasks.core.operations.sessions import Process, SessionEnded, SessionEvent, SessionReport, TurnEnded
+from tui_tasks.core.operations.sessions import SessionEnded, SessionEvent, SessionReport, TurnEnded
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store

@@ -15,7 +15,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
 
 if TYPE_CHECKING:
-    from tui_tasks.core.operations.sessions import Process
+    from tui_tasks.core.agent_snapshots import Process
 
 
 _SIGN_EVERY: Final = 10_000_000
@@ -41,7 +41,7 @@ class Presence:
     def process(self) -> Process:
         """The identity of this process."""
         # Imported on first use: the import is slow, and few requests need it.
-        from tui_tasks.core.operations.sessions import Process
+        from tui_tasks.core.agent_snapshots import Process
         from tui_tasks.runner import processes
 
         return Process(*processes.identity(machine=self._store.db.machine))

@@ -239,10 +239,10 @@ def _answer_of_screen(
 ) -> str | None:
     """Ask by a question of the shell; return the answer, or None if none came in time, or none is needed any more."""
     from tui_tasks import clock
+    from tui_tasks.core.agent_snapshots import Process
     from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
-    from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.read import ask_queries
     from tui_tasks.core.unhidden_text import unhidden_line
     from tui_tasks.core.unjournaled import connections

@@ -1,4 +1,7 @@
-"""What reads of agents return: questions, messages, work and its checks (see `snapshots`). In microseconds, UTC."""
+"""What reads of agents return: questions, messages, processes, work and its checks (see `snapshots`).
+
+Instants are in microseconds, UTC.
+"""
 
 from __future__ import annotations
 
@@ -220,3 +223,21 @@ class Check(msgspec.Struct, frozen=True, gc=False):
             "diff": run.git_diff if run else None,
             "machine": (run.machine or None) if run else None,
         }
+
+
+class Process(msgspec.Struct, frozen=True):
+    """The process of an agent program, with the fields of `runner.processes.ProcessIdentity`; pid 0: unknown."""
+
+    boot: str = ""
+    namespace: str = ""
+    pid: int = 0
+    born: str = ""
+
+    @property
+    def machine(self) -> str:
+        """The machine that it runs on, if the database is on a server."""
+        return self.namespace.partition("@")[2]
+
+    def on(self, machine: str) -> Process:
+        """Return a process of this machine as a database has it that has this id for the machine."""
+        return msgspec.structs.replace(self, namespace=f"{self.namespace}@{machine}") if machine else self

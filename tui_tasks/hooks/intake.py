@@ -19,12 +19,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed, WritesJournal
-from tui_tasks.core.operations.sessions import Process, RecordReport, RefuseReport, SessionReport, TurnInterrupted
+from tui_tasks.core.operations.sessions import RecordReport, RefuseReport, SessionReport, TurnInterrupted
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on

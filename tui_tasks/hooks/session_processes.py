@@ -14,11 +14,12 @@ from functools import cache, partial
 from typing import Final, NamedTuple
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
-from tui_tasks.core.operations.sessions import EndSession, Process
+from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents import session_rules

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tui_tasks.runner import run_marks
 
 if TYPE_CHECKING:
-    from tui_tasks.core.operations.sessions import Process
+    from tui_tasks.core.agent_snapshots import Process
     from tui_tasks.core.read.agents.session_queries import AgentSession
     from tui_tasks.core.unjournaled.heartbeats import Scheduler
 

@@ -15,8 +15,8 @@ from tui_tasks.installation import is_replica
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
+    from tui_tasks.core.agent_snapshots import Process
     from tui_tasks.core.engine.database import Database
-    from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.rules.recorded_settings import ReviewPolicy
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.requests import Identity

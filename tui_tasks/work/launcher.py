@@ -222,7 +222,7 @@ def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> bool:
 
 
 def _run(store: Any, work: Any, now: int, identity: processes.ProcessIdentity, prompt: str) -> None:
-    from tui_tasks.core.operations.sessions import Process
+    from tui_tasks.core.agent_snapshots import Process
     from tui_tasks.core.operations.work import RunWork
     from tui_tasks.core.vocab import SYSTEM
 

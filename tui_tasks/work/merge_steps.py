@@ -14,12 +14,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import KEPT_MERGE, Work
+from tui_tasks.core.agent_snapshots import KEPT_MERGE, Process, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.rules.redo import is_back

@@ -8,10 +8,11 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled
 from tui_tasks.channel import session
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk, SettleAsks
 from tui_tasks.core.operations.jobs import RecordSettings
-from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, SessionStarted
+from tui_tasks.core.operations.sessions import RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import DeleteTask, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store

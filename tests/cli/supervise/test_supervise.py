@@ -20,10 +20,10 @@ from tests.terminals import Terminal
 from tui_tasks import clock
 from tui_tasks.cli import person_rights
 from tui_tasks.cli.main import main
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read import job_queries

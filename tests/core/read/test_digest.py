@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.checks import Checks
 from tests.conftest import SECOND, START
 from tests.entries import all_entries
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal
@@ -32,7 +33,6 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.sessions import (
     InputRequested,
-    Process,
     PromptSubmitted,
     SessionEnded,
     SessionEvent,

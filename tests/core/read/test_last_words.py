@@ -6,10 +6,10 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import (
-    Process,
     PromptSubmitted,
     SessionEnded,
     SessionReport,

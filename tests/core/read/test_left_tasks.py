@@ -9,8 +9,9 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import add
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk, PauseAgent, ResumeAgent
-from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, SessionReport, SessionStarted
+from tui_tasks.core.operations.sessions import EndSession, PromptSubmitted, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList, LapseClaims
 from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read.agents import agent_states, agent_views

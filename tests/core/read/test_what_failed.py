@@ -9,11 +9,11 @@ import pytest
 from tests.checks import Checks
 from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation, TakeBack, Undo
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, NamedCheck, RequestChecks, RequestRun
 from tui_tasks.core.operations.sessions import (
-    Process,
     PromptSubmitted,
     SessionEnded,
     SessionEvent,

@@ -7,13 +7,14 @@ from contextlib import closing
 import pytest
 
 from tests.conftest import Talk
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
 from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
+from tui_tasks.core.operations.sessions import PromptSubmitted, RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import (
     BeginMerge,

@@ -28,12 +28,12 @@ from tests.tui.evening import with_agents
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.operations.sessions import (
     EndSession,
-    Process,
     PromptSubmitted,
     SessionEnded,
     SessionReport,

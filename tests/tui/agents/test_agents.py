@@ -27,6 +27,7 @@ from tests.tui.driving import (
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, SECOND, at, connect
 from tests.tui.sessions import Sessions
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import (
@@ -40,7 +41,6 @@ from tui_tasks.core.operations.asks import (
     SendMessage,
 )
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LapseClaims, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import agent_states, agent_views, last_words

@@ -31,11 +31,11 @@ from tests.tui.driving import (
 )
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import MINUTE, NOW, ZONE, Plan
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import STATE

@@ -8,10 +8,10 @@ from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import SIZES, by_agent, lines, opened, press, said, settle, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import RequestChecks
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask, SetListRule
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read.digest import needs_you

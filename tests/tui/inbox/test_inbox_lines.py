@@ -10,9 +10,8 @@ import pytest
 from tests.tui.driving import SIZES, above, agents_line, below, by_agent, counts_line, lines, settle, shown, until
 from tests.tui.plan import NOW, SECOND
 from tests.tui.work.reviewing import begin
-from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask, Process
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store

@@ -11,8 +11,8 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, counts_line, lines, said, settle, shown, until
 from tests.tui.plan import MINUTE, NOW
 from tui_tasks.cli.main import main
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import agent_views

@@ -20,8 +20,8 @@ from tests.tui.evening import with_agents
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import Sessions, asks_permission, hook_waits, with_sessions
 from tui_tasks import clock
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections

@@ -8,8 +8,8 @@ from textual import events
 from tests.tui.driving import below, by_agent, lines, named, opened, order, press, said, shown, until, write
 from tests.tui.plan import NOW
 from tests.tui.sessions import three_projects
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -21,9 +21,9 @@ from tests.tui.driving import (
     until,
 )
 from tests.tui.plan import NOW
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values

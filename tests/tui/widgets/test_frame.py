@@ -9,8 +9,8 @@ import pytest
 from tests.tui.driving import agents_line, by_agent, counts_line, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, Plan
 from tests.tui.sessions import hook_waits, with_sessions
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries

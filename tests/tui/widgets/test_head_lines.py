@@ -30,11 +30,12 @@ from tests.tui.driving import (
 from tests.tui.plan import NOW, SECOND, Plan, connect
 from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RequestChecks, RunJob
-from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
+from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import (
     AddTask,
     ClaimTask,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import agents_line, counts_line, lines, place, settle
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 

@@ -14,10 +14,11 @@ from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, counts_line, lines, named, opened, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.cli.main import main
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import GiveChecks
-from tui_tasks.core.operations.sessions import EndSession, Process, RecordReport, SessionReport, TurnEnded
+from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, work_queries

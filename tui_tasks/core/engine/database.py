@@ -26,8 +26,8 @@ from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 if TYPE_CHECKING:
+    from tui_tasks.core.agent_snapshots import Process
     from tui_tasks.core.engine.orm import Query, Statement
-    from tui_tasks.core.operations.sessions import Process
 
 # After these, a checkpoint would write what is not whole, or not the newest.
 _NO_CHECKPOINT: Final = (FileState.OVERWRITTEN, FileState.LOG_CUT, FileState.INDEX_LOST)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations import Operation
 
 
@@ -159,24 +160,6 @@ class TaskListReported(SessionEvent, frozen=True):
 
     items: tuple[TaskListItem, ...]
     some: bool = False
-
-
-class Process(msgspec.Struct, frozen=True):
-    """The process of an agent program, with the fields of `runner.processes.ProcessIdentity`; pid 0: unknown."""
-
-    boot: str = ""
-    namespace: str = ""
-    pid: int = 0
-    born: str = ""
-
-    @property
-    def machine(self) -> str:
-        """The machine that it runs on, if the database is on a server."""
-        return self.namespace.partition("@")[2]
-
-    def on(self, machine: str) -> Process:
-        """Return a process of this machine as a database has it that has this id for the machine."""
-        return msgspec.structs.replace(self, namespace=f"{self.namespace}@{machine}") if machine else self
 
 
 class SessionReport(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.sessions import Process
 
 
 class StartWork(Operation, frozen=True):

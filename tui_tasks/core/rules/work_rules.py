@@ -10,10 +10,10 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Auto, Work
+from tui_tasks.core.agent_snapshots import KEPT_COUNTS, Auto, Process, Work
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport
+from tui_tasks.core.operations.sessions import PromptSubmitted, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import ClaimTask, LogTask
 from tui_tasks.core.operations.work import (
     CommentWork,

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, slot
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.schema.agent_tables import ActivityRow, AskerRow, AskRow, SessionRow
 from tui_tasks.core.schema.agent_tables import ConnectionRow as C
 

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask, Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.schema.agent_tables import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.schema.tables import JournalRow, columns
