@@ -6,12 +6,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tui_tasks.core.operations import Operation
-
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+    from tui_tasks.core.operations import Operation
 
-Op = TypeVar("Op", bound=Operation)
+Op = TypeVar("Op", bound="Operation")
 
 # The most frequent first; the rules of jobs import calendars and time zones, which takes a while.
 _MODULES: Final = (
@@ -32,7 +31,7 @@ _MODULES: Final = (
 )
 
 
-class _Rules(dict[type[Operation], Callable[[Any, Any], Any]]):
+class _Rules(dict["type[Operation]", Callable[[Any, Any], Any]]):
     """The deciding functions. Modules of rules are imported one by one until one of them decides the operation."""
 
     def __missing__(self, operation: type[Operation]) -> Callable[[Any, Any], Any]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.navigation import ActionLookup
-from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.keys.actions import Controller, LateController
 from tui_tasks.tui.layout import screen
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.open_needs import ASKS, Need, Needs, visit
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
     from tui_tasks.tui.app.undo_actions import UndoActions
 
 
@@ -192,3 +193,20 @@ class GlobalActions(Controller):
             place = f", in {safe_line(home.name, 20)}" if home is not None and is_elsewhere else ""
             about = f"{found.index(need) + 1} of {number:,}{place}: {word}{about}"
             context.say("; ".join(filter(None, (about, ", ".join(keys)))))
+
+
+def late_controllers(context: Context) -> tuple[LateController[Any], ...]:
+    """Return the other controllers of the scope `app`, those of lists and projects."""
+
+    def lists() -> ListActions:
+        from tui_tasks.tui.app.list_actions import ListActions
+
+        return ListActions(context)
+
+    def projects() -> ProjectActions:
+        from tui_tasks.tui.app.list_actions import ProjectActions
+
+        return ProjectActions(context)
+
+    of_lists = ("previous_list", "next_list", "new_list", "this_list", "one_at_a_time", "review_list", "auto_list")
+    return LateController(lists, *of_lists), LateController(projects, "projects", "only_project")

@@ -10,11 +10,11 @@ from typing_extensions import override
 from tui_tasks.core.operations.tasks import ArchiveList, DeleteList, EnsureList, RenameList, SetListReview, SetListRule
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.state.projects import is_dialects_own
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -272,8 +272,3 @@ class ListActions(Controller):
         await context.link.commit(SetAuto(home.uid, str(Path.cwd()), host=auto_lists.this_host(), **wanted))
         by = safe_line(wanted.get("program", "the program that worked last"), 30)
         context.say(f"Ready tasks of {name} are started, {wanted['at_once']} at once, by {by}.")
-
-
-def is_dialects_own(home: TaskList) -> bool:
-    """Return whether a list belongs to a dialect, which finds it by its name alone (docs: protocol, section 5)."""
-    return home.kind == "list" and home.name in DIALECT_LISTS

@@ -26,8 +26,7 @@ from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
 from tui_tasks.tui.app.frame import Frame
-from tui_tasks.tui.app.global_actions import GlobalActions
-from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
+from tui_tasks.tui.app.global_actions import GlobalActions, late_controllers
 from tui_tasks.tui.app.live_changes import LOOK, LiveChanges
 from tui_tasks.tui.app.navigation import ActionLookup, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
@@ -172,7 +171,7 @@ class TaskApp(Actor, ResilientApp):
 
     def _make_controllers(self) -> Sequence[Controller]:
         actions = GlobalActions(self.context, self.themes, self.actions_here, self._leave, self._stop_job)
-        return actions, ListActions(self.context), ProjectActions(self.context)
+        return actions, *late_controllers(self.context)
 
     def _make_notifier(self) -> Notifier:
         return Notifier(self, self.context)

@@ -369,7 +369,7 @@ class BoardPane(TaskPane):
             self.focus_rows()
             self.take_way_back(was_inside=True)
         elif self.row_list.marks:
-            self.mark_actions.unmark_all()
+            self.mark_actions.made.unmark_all()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
         elif not self.take_way_back(was_inside=False):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+from typing_extensions import override
 
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 
@@ -18,6 +21,10 @@ PRESS_AGAIN: Final = "look, and press the key again."
 
 class Controller:
     """Performs some actions of the pane or screen that it is given, each by its method `do_<id>`."""
+
+    def does(self, id: str) -> bool:
+        """Return whether it performs an action."""
+        return hasattr(self, f"do_{id}")
 
     def why_not(self, action: Action) -> str | None:
         """Return a sentence that says why one of its actions cannot be performed now, and what to do instead; None when
@@ -36,6 +43,45 @@ class Controller:
     def opens_input(self, action: Action) -> bool:
         """Return whether an action that takes words opens an input now. If not, keys after it act at once."""
         return True
+
+
+C = TypeVar("C", bound=Controller)
+
+
+class LateController(Controller, Generic[C]):
+    """Performs actions by a controller that is made, and its module imported, when the first of them is needed: the
+    first paint waits for none.
+
+    The other controller overrides neither `takes_key` nor `opens_input`, which each key asks for.
+    """
+
+    def __init__(self, make: Callable[[], C], *ids: str, may_refuse: bool = True) -> None:
+        """`ids` are its actions. Without `may_refuse` it never refuses one, so that the foot line need not ask it."""
+        self._make = make
+        self.ids = frozenset(ids)
+        self.may_refuse = may_refuse
+
+    @cached_property
+    def made(self) -> C:
+        """The controller, made at the first use."""
+        return self._make()
+
+    @override
+    def does(self, id: str) -> bool:
+        return id in self.ids
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        return self.made.why_not(action) if self.may_refuse else None
+
+    @override
+    def title(self, action: Action) -> str:
+        return self.made.title(action)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("do_"):
+            raise AttributeError(name)
+        return getattr(self.made, name)
 
 
 class Actor:
@@ -101,4 +147,4 @@ class Actor:
 
     def _doer(self, id: str) -> Any:
         """Return the object with the method of an action: the actor itself, one of its controllers, or None."""
-        return next((each for each in (self, *self.controllers) if hasattr(each, f"do_{id}")), None)
+        return self if hasattr(self, f"do_{id}") else next((each for each in self.controllers if each.does(id)), None)

@@ -10,7 +10,6 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from typing_extensions import override
 
-from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -66,7 +65,7 @@ class ListMoves(Controller):
         if source is not None:
             tasks, near = in_order_with_next(source, source.find(self._pane.selection()).values(), by)
             if near is not None:
-                await self._context.link.commit(*moves_beside(tasks, near, after=by > 0))
+                await self._move_beside(tasks, near, after=by > 0)
 
     def drop(self, event: VirtualList.Dropped) -> None:
         """Move the dragged task to where it was dropped."""
@@ -79,13 +78,11 @@ class ListMoves(Controller):
             self._context.say("Moving a task: read only")
         elif why := self._pane.sort_actions.why_not_move():
             self._context.say(why)
-        elif over.rank > dragged.rank:
-            self._context.run(self._move(MoveTask(dragged.uid, after=over.uid)))
         else:
-            self._context.run(self._move(MoveTask(dragged.uid, before=over.uid)))
+            self._context.run(self._move_beside([dragged], over, after=over.rank > dragged.rank))
 
-    async def _move(self, move: MoveTask) -> None:
-        await self._context.link.commit(move)
+    async def _move_beside(self, tasks: Sequence[TaskLine], other: TaskLine, *, after: bool) -> None:
+        await self._context.link.commit(*moves_beside(tasks, other, after=after))
 
 
 class ListPane(TaskPane):
@@ -324,7 +321,7 @@ class ListPane(TaskPane):
             self.focus_rows()
             self.take_way_back(was_inside=True)
         elif self.row_list.marks:
-            self.mark_actions.unmark_all()
+            self.mark_actions.made.unmark_all()
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
         elif not self.take_way_back(was_inside=False):

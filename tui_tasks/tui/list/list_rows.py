@@ -15,12 +15,12 @@ from tui_tasks.installation import DEMO_FOLDER
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.app.list_actions import is_dialects_own
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.projects import is_dialects_own
 from tui_tasks.tui.tasks.task_text import (
     EmptiedNote,
     after_text,

@@ -144,9 +144,10 @@ class TextDrawing(Drawing):
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the parts of each line, from the top, in `width` cells.
 
-        The widget is `height` lines high; 0 where its height follows from the text, or there is no room.
+        The widget is `height` lines high; 0 where its height follows from the text, or there is no room. A text without
+        a drawing of its own is empty.
         """
-        raise NotImplementedError
+        return []
 
     def spot(self, line: int, first: int, end: int, action: str) -> None:
         """Note, while drawing, the action of a click on columns `first` to `end` of a line."""
@@ -165,6 +166,10 @@ class TextLines(LinePainter):
         self._shown_width = 0
         self._strips: dict[int, Strip] = {}
         self._styles: StyleCache | None = None
+
+    def draw_by(self, text: TextDrawing) -> None:
+        """Draw by another drawing, from the next time on."""
+        self._text = text
 
     def redraw(self) -> None:
         """Draw again; paint only what differs. What is hidden is drawn when it is shown."""

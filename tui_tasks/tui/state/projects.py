@@ -14,6 +14,7 @@ from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.safe import safe_line
 
 
@@ -124,3 +125,8 @@ class Projects:
     def shows_member(self, member: AgentView) -> bool:
         """Return whether the agents' screen shows an agent."""
         return any(map(self.shows, self.of_member(member) or ("",)))
+
+
+def is_dialects_own(home: TaskList) -> bool:
+    """Return whether a list belongs to a dialect, which finds it by its name alone (docs: protocol, section 5)."""
+    return home.kind == "list" and home.name in DIALECT_LISTS

@@ -24,11 +24,11 @@ from tui_tasks.tui.layout import WIDE
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, beside, block, spaced, wrapped
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.tasks.links import LinkLines
 from tui_tasks.tui.tasks.task_text import field_parts
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.tasks.links import LinkLines
 
 # The number of newest log entries shown, and the characters of each; the log pane shows all.
 MAX_LOG = 100

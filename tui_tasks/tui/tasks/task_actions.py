@@ -1,6 +1,6 @@
 """The human's actions on existing tasks: status, edit, note, copy, move to another list, delete.
 
-Forms and dialogs are imported when they are opened: together they take longer to import than the first screen takes to
+Forms, dialogs and writes are imported at their use: together they take longer to import than the first screen takes to
 appear.
 """
 
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from typing_extensions import override
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
@@ -28,9 +26,9 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_cache import Source
 from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.tasks.delete_text import deleted_before, goes_on, why_ask
 
 if TYPE_CHECKING:
+    from tui_tasks.core.operations import Operation
     from tui_tasks.core.read.overview import StateChanges
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
@@ -126,6 +124,7 @@ class TaskActions(Controller):
 
         Say what was set, unless it `is_seen` of one task. Return False if the human went back.
         """
+        from tui_tasks.core.operations.tasks import EditTask, LogTask
         from tui_tasks.core.read.tasks import ready_tasks
         from tui_tasks.tui.inputs.editor import TextDialog
 
@@ -220,7 +219,9 @@ class TaskActions(Controller):
         Ask once as well about one that may not have been read: the cursor moved there by itself, or an agent has just
         changed it.
         """
+        from tui_tasks.core.operations.tasks import DeleteTask
         from tui_tasks.tui.inputs.dialogs import confirm
+        from tui_tasks.tui.tasks.delete_text import deleted_before, goes_on, why_ask
 
         tasks, context = self._tasks(), self._context
         if not tasks:
@@ -308,6 +309,8 @@ class TaskActions(Controller):
         context.push(Picker(context, "→", entries, enter="Move"))
 
     async def _move_to(self, uids: list[str], home: TaskList) -> None:
+        from tui_tasks.core.operations.tasks import MoveTask
+
         context = self._context
         await context.link.commit(*(MoveTask(uid, list_uid=home.uid) for uid in uids))
         self._pane.row_list.clear_marks()
@@ -362,6 +365,8 @@ def in_order_with_next(source: Source[Row], rows: Iterable[Row], by: int) -> tup
 
 def moves_beside(tasks: Sequence[TaskLine], other: TaskLine, *, after: bool) -> list[Operation]:
     """Return what puts tasks right after or before another, in their order."""
+    from tui_tasks.core.operations.tasks import MoveTask
+
     if after:
         return [MoveTask(task.uid, after=other.uid) for task in reversed(tasks)]
     return [MoveTask(task.uid, before=other.uid) for task in tasks]

@@ -14,13 +14,14 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import ScrollLines
-from tui_tasks.tui.tasks.detail_text import DetailText, TaskDetails
-from tui_tasks.tui.tasks.links import LinkLines
+from tui_tasks.tui.painting.text_lines import ScrollLines, TextDrawing
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
 if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
+    from tui_tasks.core.snapshots import Task
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.tasks.detail_text import DetailText, TaskDetails
 
 
 class Detail(ResilientMessages, Vertical, NoRelayout):
@@ -31,10 +32,10 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.context = context
-        self._drawing = DetailText(context)
+        # Made for the first task: an empty list, or a small screen, is painted without.
+        self._drawing: DetailText | None = None
         self._head = FrameLine(context, self._title, self._state, id="detail-head")
-        self.text = ScrollLines(context, self._drawing, id="detail-text")
-        self._links = self._drawing.links = LinkLines(context, self, self.text.redraw)
+        self.text = ScrollLines(context, TextDrawing(context), id="detail-text")
         self.brief = False
         self.is_beside = False
         self._details: TaskDetails | None = None
@@ -54,7 +55,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         details, drawing = self._details, self._drawing
         is_here = self.has_focus_within and (self.brief or self.is_beside)
         cursor: Part | None = (sign("cursor"), "$key") if is_here else None
-        if details is None:
+        if details is None or drawing is None:
             return () if self.is_beside else rule_parts(self.context, width)
         head, _ = drawing.head_and_rest(details, width, self._head.lasts)
         if self.is_beside:
@@ -63,7 +64,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         return [cursor, (" ", ""), *rule[1:]] if cursor is not None else rule
 
     def _state(self, width: int) -> Sequence[Part]:
-        if self._details is None or not self.is_beside:
+        if self._details is None or self._drawing is None or not self.is_beside:
             return ()
         return [(" ", ""), self._drawing.state_of(self._details), (" ", "")]
 
@@ -91,9 +92,15 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def redraw(self) -> None:
         """Draw again."""
-        self._links.read(self._details.task if self._details else None)
-        self._drawing.brief, self._drawing.details = self.brief, self._details
-        self._drawing.is_beside = self.is_beside
+        drawing, details = self._drawing, self._details
+        if drawing is not None:
+            if drawing.links is None and details is not None and details.task.links:
+                from tui_tasks.tui.tasks.links import LinkLines  # few tasks have links
+
+                drawing.links = LinkLines(self.context, self, self.text.redraw)
+            if drawing.links is not None:
+                drawing.links.read(details.task if details is not None else None)
+            drawing.brief, drawing.is_beside, drawing.details = self.brief, self.is_beside, details
         self._head.redraw()
         self.text.redraw()
 
@@ -121,11 +128,18 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         was = self._details.task.uid if self._details else None
         task = task_queries.any_task(self.context.db, self._uid) if self._uid else None
         line = list_pages.line(self.context.db, task.uid) if task is not None else None
-        there = task is not None and line is not None and not task.deleted
-        self._details = TaskDetails(self.context, task, line) if there and task and line else None
+        self._details = self._read_details(task, line) if task and line and not task.deleted else None
         if (self._details.task.uid if self._details else None) != was:
             self.text.scroll_rows(-FAR)
         self.redraw()
+
+    def _read_details(self, task: Task, line: TaskLine) -> TaskDetails:
+        from tui_tasks.tui.tasks.detail_text import DetailText, TaskDetails
+
+        if self._drawing is None:
+            self._drawing = DetailText(self.context)
+            self.text.draw_by(self._drawing)
+        return TaskDetails(self.context, task, line)
 
     def on_resize(self) -> None:
         """Draw; read the task first if it was not read for lack of room, as while another pane is shown."""

@@ -5,7 +5,7 @@ keys perform.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -13,18 +13,20 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.keys.actions import PRESS_AGAIN
+from tui_tasks.tui.keys.actions import PRESS_AGAIN, LateController
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.add_actions import AddActions
 from tui_tasks.tui.tasks.filter_actions import FilterActions, SortActions
-from tui_tasks.tui.tasks.links import LinkActions
-from tui_tasks.tui.tasks.mark_actions import MarkActions
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.tasks.task_detail import Detail
 from tui_tasks.tui.widgets.screen_bases import Pane
-from tui_tasks.tui.work.work_actions import WorkActions
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.add_actions import AddActions
+    from tui_tasks.tui.tasks.links import LinkActions
+    from tui_tasks.tui.tasks.mark_actions import MarkActions
+    from tui_tasks.tui.work.work_actions import WorkActions
 
 
 class TaskPane(Pane):
@@ -43,10 +45,11 @@ class TaskPane(Pane):
         self.only: Filter = ALL
         """The filter that rows are read with."""
         self.task_actions = TaskActions(self)
-        self.mark_actions = MarkActions(self)
-        self.add_actions = AddActions(self)
+        self.mark_actions = LateController(self._make_mark_actions, "mark", "mark_all", may_refuse=False)
+        self.add_actions = LateController(self._make_add_actions, "new", "new_above", may_refuse=False)
         self.filter_actions = FilterActions(self)
-        self.work_actions = WorkActions(self)
+        of_work = ("work_start", "work_peek", "work_record", "work_end", "work_restore")
+        self.work_actions = LateController(self._make_work_actions, *of_work)
         self.sort_actions = SortActions(self)
         self.controllers = (
             RowMoves(lambda: self.row_list),
@@ -55,11 +58,31 @@ class TaskPane(Pane):
             self.add_actions,
             self.filter_actions,
             self.sort_actions,
-            LinkActions(self),
+            LateController(self._make_link_actions, "open_links"),
             self.work_actions,
         )
         self.filter_bar = FilterBar(self.context, self.filter_actions.completions)
         self.quick_add = QuickAdd(context, self.filter_actions.completions)
+
+    def _make_mark_actions(self) -> MarkActions:
+        from tui_tasks.tui.tasks.mark_actions import MarkActions
+
+        return MarkActions(self)
+
+    def _make_add_actions(self) -> AddActions:
+        from tui_tasks.tui.tasks.add_actions import AddActions
+
+        return AddActions(self)
+
+    def _make_work_actions(self) -> WorkActions:
+        from tui_tasks.tui.work.work_actions import WorkActions
+
+        return WorkActions(self)
+
+    def _make_link_actions(self) -> LinkActions:
+        from tui_tasks.tui.tasks.links import LinkActions
+
+        return LinkActions(self)
 
     # For subclasses
 
@@ -100,7 +123,7 @@ class TaskPane(Pane):
 
     def do_open(self) -> None:
         """Review the work that waits for it, else show the detail, or go into it."""
-        if not self.work_actions.open_review():
+        if not (self._opens_review and self.work_actions.made.open_review()):
             self.show_in_full()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
@@ -213,7 +236,7 @@ class TaskPane(Pane):
     def on_quick_add_add(self, event: QuickAdd.Add) -> None:
         """Add what was typed."""
         event.stop()
-        self.add_actions.add_typed(event)
+        self.add_actions.made.add_typed(event)
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Return to the rows."""

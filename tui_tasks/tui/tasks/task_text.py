@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
-from tui_tasks.core.operations import Operation
 from tui_tasks.core.read import check_queries, work_text
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
@@ -25,6 +24,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, wrapped
 from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:
+    from tui_tasks.core.operations import Operation
     from tui_tasks.core.read.pages.change_summaries import Deletion
 
 # The number of last lines of a failed check's output that a detail shows.
