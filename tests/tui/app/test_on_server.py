@@ -70,7 +70,7 @@ async def test_a_server_that_is_away_is_marked_and_the_typed_text_stays(screen, 
             await until(pilot, lambda: "live" in lines(app)[0])
             own_cluster.stop()
             await until(pilot, lambda: "server away" in lines(app)[0])
-            assert "○ Build" in shown(app)
+            assert re.search(r"○ #\d+ +Build", shown(app))
             await settle(pilot, "n")
             await write(pilot, "Ship")
             await press(app, pilot, "enter")
