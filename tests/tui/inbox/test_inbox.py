@@ -30,6 +30,19 @@ def asks(app) -> dict[str, object]:
     return {ask.agent: ask for ask in (read_ask(app.link.db, uid) for (uid,) in rows)}
 
 
+async def test_an_answer_that_is_a_sentence_has_one_full_stop_where_it_is_sent_and_in_the_log(plan, make_app):
+    with Store(plan.path, read_only=True) as store:
+        by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in open_asks(store.db)))
+    by_agent(plan, "claude-1", OpenAsk("Which way?", ("Card declined. Try another card.", "Retry")))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "1")
+        assert said(app).startswith("Sent to claude-1: Card declined. Try another card. ")
+        await settle(pilot, "escape", "3")
+        (answer,) = (line for line in lines(app) if "to claude-1: Which way?" in line)
+        assert " Try another card, to claude-1: Which way?" in answer
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_number_gives_the_oldest_question_that_option_and_the_cursor_goes_on_to_the_next(plan, make_app, size):
     app = make_app(plan.path)

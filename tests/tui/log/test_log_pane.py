@@ -73,6 +73,15 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
         assert text[text.index("everything") :].count("test_dst_gap") == 1, "the reason is told once"
 
 
+@pytest.mark.parametrize(("span", "words"), [(15 * MINUTE, "claimed for 15m"), (3 * MINUTE // 2, "claimed for 1m 30s")])
+async def test_a_claim_says_for_how_long_without_seconds_that_are_none(plan, make_app, span, words):
+    by_agent(plan, "alpha", ClaimTask("alpha", span, plan[8]))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert any(words in " ".join(line.split()) and "00s" not in line for line in lines(app))
+
+
 @pytest.mark.parametrize("pane_size", SIZES)
 async def test_the_end_of_a_claim_that_another_ends_names_whose_it_was(plan, make_app, pane_size):
     by_agent(plan, "alpha", ClaimTask("alpha", MINUTE, plan[8]))

@@ -73,7 +73,7 @@ async def test_the_reason_of_the_last_failure_is_told(jobs, make_app, size):
         await settle(pilot, "g", "j", "j", "j")
         assert "smtp: 535 authentication failed" in shown(app)
         if size[0] >= 80:
-            assert "failed 4h ago, 2 in a row" in shown(app)
+            assert "failed 4h ago, 2 in a row: smtp: 535" in shown(app)
             assert "next: Sun 22 Nov 16:00, Mon 23 Nov 16:00" in shown(app)
 
 
@@ -152,7 +152,7 @@ async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app)
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "g", "G")
-        assert "failed now, 2 in a row:  no paper" in shown(app)
+        assert "failed now, 2 in a row: no paper" in shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)

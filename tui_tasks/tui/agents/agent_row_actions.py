@@ -16,10 +16,10 @@ from tui_tasks.core.rules.agents.request_text import allows
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
-from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import past
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, take_back, why_not_given_back, why_not_yet
+from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.answer_keys import READ_FIRST, answer_keys, answer_word, no_title, send_answer
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import LineDialog
@@ -190,7 +190,7 @@ class AgentAnswers(Controller):
             return None
         ask = self._screen.ask
         if (answer := self._screen.answered) is not None:
-            return f"Already answered: {safe_line(answer, 40)}."
+            return f"Already answered: {ask_text.as_sentence(answer, 40)}"
         if ask is None:
             member = self._screen.member
             if member is None:
@@ -317,7 +317,7 @@ class AgentAnswers(Controller):
             if not is_sent:
                 self._screen.release()
         if is_sent:
-            self._context.say(f"Sent to {agent_text.who(agent, 30)}: {safe_line(answer, 60)}.")
+            self._context.say(f"Sent to {agent_text.who(agent, 30)}: {ask_text.as_sentence(answer, 60)}")
 
 
 def agent_hints(screen: AgentsScreen) -> Sequence[Hint]:

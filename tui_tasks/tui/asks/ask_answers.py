@@ -12,7 +12,7 @@ from tui_tasks.core.operations.asks import SettleAsks
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.agents.request_text import DENY, allows
 from tui_tasks.hooks.replies import reply_sender
-from tui_tasks.text.safe import cell_len, safe_line, whole_text
+from tui_tasks.text.safe import cell_len, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_messages import send_message
@@ -70,7 +70,7 @@ class AskAnswers(Controller):
             return None
         if ask.state == "answered":
             answer = ask_text.in_one_line(ask.answer or "")
-            return f"Already answered: {safe_line(answer, 60)}. {back}".rstrip()
+            return f"Already answered: {ask_text.as_sentence(answer, 60)} {back}".rstrip()
         if ask.state != "open":
             return f"Not sent: {ask_text.closed(ask, self._context.clock.now())}."
         if self._questions.came_just_now:
@@ -279,7 +279,7 @@ class AskAnswers(Controller):
         sent = ask_text.in_one_line(answered.answer)
         head = "Sent" if self._inbox.small else f"Sent to {agent_text.who(ask.agent, 20)}"
         room = self._inbox.size.width - cell_len(head) - cell_len(more) - 5
-        self._context.say(f"{head}: {safe_line(sent, max(8, room))}. {more}")
+        self._context.say(f"{head}: {ask_text.as_sentence(sent, max(8, room))} {more}")
 
     def do_ask_later(self) -> None:
         """Put the question off and show the next one; leave the inbox if there is none."""

@@ -119,6 +119,12 @@ def in_one_line(answer: str) -> str:
     return "; ".join(line for line in answer.split("\n") if line.strip())
 
 
+def as_sentence(answer: str, room: int) -> str:
+    """Return an answer, cut to a room in cells, as a sentence with one end."""
+    shown = safe_line(answer, room)
+    return shown if shown.endswith((".", "!", "?", "…")) else f"{shown}."
+
+
 def tool_asked_for(ask: Ask) -> str:
     """Return the name of the tool that may run after an answer; empty for a question."""
     return safe_line((ask.request or {}).get("tool") or "", 16) if ask.is_permission else ""

@@ -124,7 +124,7 @@ def _of_people(line: LogLine) -> str:
     if line.word == "close":
         return f"{new.get('reason') or phrase(kind, new)}: {line.asked or 'a question'}"
     if kind == "ask.answered" and line.holder is not None:
-        return f"{new.get('answer')}, to {agent_text.who(line.holder)}: {line.asked}"
+        return f"{str(new.get('answer')).rstrip('.')}, to {agent_text.who(line.holder)}: {line.asked}"
     if kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or "a question")
     if line.word == "review":
@@ -155,7 +155,7 @@ def _of_people(line: LogLine) -> str:
         end = phrase(kind, new).removeprefix("work ") if kind == "work.updated" else end
         text = OF_HOLDER.format(what=what, holder=agent_text.who(line.holder), end=end)
         return f"{text}: {new['message']}" if new.get("message") else text
-    lease, names = duration(int(new.get("lease") or 0)), ", ".join(new.get("names") or ())
+    lease, names = duration(int(new.get("lease") or 0)).removesuffix(" 00s"), ", ".join(new.get("names") or ())
     return phrase(kind, new, lease=lease, names=names, name=new.get("name") or "a check", last=new.get("last") or 0)
 
 

@@ -259,7 +259,7 @@ def story(line: JobLine, now: int, why: Callable[[], str]) -> tuple[str, str]:
         return f"off after {count(line.in_a_row, 'failure')} in a row: {last(line, now, with_reason=True)}", "failed"
     if failure is not None and failure.ended_at is not None:
         in_a_row = f", {line.in_a_row} in a row" if line.in_a_row > 1 else ""
-        reason = f":  {failure.why}" if failure.why else ""
+        reason = f": {failure.why}" if failure.why else ""
         return f"failed {ago(failure.ended_at, now)}{in_a_row}{reason}", "failed"
     if line.last is None:
         return f"{job_look(now_state).word}; it has never run", now_state
