@@ -144,6 +144,17 @@ def test_a_row_that_was_changed_by_hand_is_named_instead_of_a_traceback(
     )
 
 
+def test_history_names_an_entry_that_was_changed_by_hand(filled: Store, path: Path) -> None:
+    filled.close()
+    with contextlib.closing(connect(path)) as raw:
+        (seq,) = raw.execute("SELECT max(seq) FROM journal WHERE entity = 'log'").fetchone()
+        raw.execute("""UPDATE journal SET new = '{"a":[1]}' WHERE seq = ?""", (seq,))
+    with Store(str(path)) as opened:
+        error = Talk(opened, Clock()).ask("control:history")["error"]
+    assert error["code"] == "storage_error"
+    assert f"is damaged: the journal was altered at or before entry {seq}. " in error["message"]
+
+
 def test_lists_of_recorded_settings_that_were_changed_by_hand_are_found(
     store: Store, path: Path, tmp_path: Path
 ) -> None:

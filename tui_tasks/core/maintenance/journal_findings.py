@@ -46,10 +46,15 @@ def _findings(db: Database) -> Iterator[str]:
     for (said,) in db.sql("PRAGMA integrity_check(20)"):
         if said != "ok":
             yield f"SQLite finds it damaged: {said}. Restore a backup"
+    yield from altered(db)
+    yield from table_findings.contradictions(db)
+
+
+def altered(db: Database) -> Iterator[str]:
+    """Yield a sentence that names the first entry which does not follow from the one before it; nothing if all do."""
     broken = broken_link(db)
     if broken is not None:
         yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
-    yield from table_findings.contradictions(db)
 
 
 def broken_link(db: Database) -> int | None:

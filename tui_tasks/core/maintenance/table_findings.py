@@ -30,7 +30,7 @@ _MAX: Final = 10
 """The most rows of a table that are reported."""
 _ADVICE: Final = ". Restore a backup"
 SMALL: Final = 16 << 20
-"""Bytes that are searched in less than a tenth of a second."""
+"""Bytes that are searched in less than half a second."""
 _DAY: Final = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 _WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("task", "status"): vocab.STATUSES,
@@ -214,9 +214,11 @@ def damage(path: str) -> str:
 
 
 def damage_of(db: Database) -> str:
-    """Return the same of a database that is open."""
+    """Return the same of a database that is open, and the first altered entry where the tables are sound."""
+    from tui_tasks.core.maintenance import journal_findings  # it imports this module
+
     try:
-        first = next(chain(wrong_values(db), contradictions(db)), "")
+        first = next(chain(wrong_values(db), contradictions(db), journal_findings.altered(db)), "")
     except READ_ERRORS as error:
         first = str(error)
     if not first:
