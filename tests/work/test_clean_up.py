@@ -54,6 +54,16 @@ def test_a_branch_with_commits_of_its_own_outlives_the_taking_back(store, clock,
     assert git(repo, "log", "-1", "--format=%s", work.branch) == "Mine"
 
 
+@pytest.mark.parametrize("intent", ['{"step": 1}', '{"step": "merge", "merge": []}', '{"a": 1}'])
+def test_an_intent_that_was_changed_by_hand_is_named(intent, store, clock, repo, task):
+    work = begun(store, clock, repo, task)
+    store.db.sql("UPDATE work SET intent = ?, state = 'working' WHERE uid = ?", (intent, work.uid))
+    named = f"the field intent of the work of robot-1 (uid {work.uid}) is not what this program writes"
+    (line,) = clean_up.recover(store, clock())
+    assert line == f"the merge of robot-1 is not ended: {named}. Restore a backup"
+    assert f"{named}. Restore a backup" in list(clean_up.orphans(store))
+
+
 def test_each_orphan_is_named(store, clock, repo, configure, starter, task):
     begun(store, clock, repo, task)
     stray = worktree(store).parent / "stray"

@@ -19,7 +19,7 @@ import msgspec
 
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.errors import Conflict, Refusal, StorageFailed
 from tui_tasks.core.operations.work import FailWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
@@ -206,7 +206,11 @@ def orphans(store: Store) -> Iterator[str]:
     for work in works:
         if work.state in ("starting", "working", "ready", "conflict") and not Path(work.worktree).is_dir():
             yield f"work of {work.agent}: its worktree {work.worktree} is gone; discard it"
-        intent = merge_steps.intent_of(work)
+        try:
+            intent = merge_steps.intent_of(work)
+        except StorageFailed as damaged:
+            yield str(damaged)
+            continue
         if intent is not None and intent.proof is not None:
             proofs.add(Path(intent.proof))
         if intent is not None and merge_steps.is_cut_off(intent):

@@ -10,14 +10,14 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import KEPT_MERGE, Process, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.errors import Conflict, Refusal, StorageFailed
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
@@ -35,6 +35,9 @@ from tui_tasks.work.git.worktrees import REFS
 
 _FILES: Final = "files"
 """The key of `kept` under which is the tree of the files of discarded work."""
+
+
+_Part = TypeVar("_Part")
 
 
 class Intent(msgspec.Struct, frozen=True):
@@ -56,19 +59,35 @@ class Intent(msgspec.Struct, frozen=True):
 
 
 def intent_of(work: Work) -> Intent | None:
-    """Return what was begun on a work; None: nothing."""
-    return msgspec.convert(work.intent, Intent) if work.intent else None
+    """Return what was begun on a work; None: nothing.
+
+    Raises:
+        StorageFailed: the row was changed by other means.
+    """
+    return _stored(work, "intent", work.intent, Intent) if work.intent else None
 
 
 def merge_of(work: Work) -> Merge | None:
-    """Return the merge of a work that is merged; None if git has moved nothing."""
-    return _stored_merge(work.kept)
+    """Return the merge of a work that is merged; None if git has moved nothing.
+
+    Raises:
+        StorageFailed: the row was changed by other means.
+    """
+    return _stored_merge(work, work.kept)
 
 
-def _stored_merge(kept: dict[str, Any] | None) -> Merge | None:
+def _stored_merge(work: Work, kept: dict[str, Any] | None) -> Merge | None:
     stored = (kept or {}).get(KEPT_MERGE)
-    merge = msgspec.convert(stored, Merge) if stored else None
+    merge = _stored(work, "kept", stored, Merge) if stored else None
     return None if merge is None or merge.is_empty else merge
+
+
+def _stored(work: Work, field: str, value: Any, kind: type[_Part]) -> _Part:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        what = f"the field {field} of the work of {work.agent} (uid {work.uid}) is not what this program writes"
+        raise StorageFailed(f"{what}. Restore a backup", retryable=False) from None
 
 
 def this_process() -> Process:
@@ -323,7 +342,11 @@ class TakenBack(NamedTuple):
 
 
 def taken_back(db: Database, work: Work) -> TakenBack | None:
-    """Return the merge or the discard that was taken back of a work last; None: neither was, or a later one stands."""
+    """Return the merge or the discard that was taken back of a work last; None: neither was, or a later one stands.
+
+    Raises:
+        StorageFailed: the entry was changed by other means.
+    """
     seq = work_queries.last_entry(db, work, "work.restored")
     if seq is None or not is_back(db, work.uid):
         return None
@@ -331,7 +354,7 @@ def taken_back(db: Database, work: Work) -> TakenBack | None:
     state, kept = old.get("state"), old.get("kept") or {}
     if state == "discarded":
         return TakenBack("discarded", goes_on=False, merge=None, files=kept.get(_FILES))
-    return TakenBack("merged", state is None, _stored_merge(kept))
+    return TakenBack("merged", state is None, _stored_merge(work, kept))
 
 
 def _check_restorable(store: Store, work: Work) -> bool:
