@@ -159,6 +159,44 @@ async def test_from_a_conflict_one_can_go_back_to_what_one_typed(app, plan, agen
         assert task(app, plan[1]).name == "theirs"
 
 
+@pytest.mark.parametrize(("key", "kept"), [("m", "mine"), ("t", "theirs")])
+async def test_a_draft_that_somebody_has_written_over_is_shown_beside_their_text_when_it_is_saved(
+    app, plan, agent, key, kept
+):
+    async with opened(app) as pilot:
+        await settle(pilot, "e", "end", "ctrl+u", *"mine", "escape")
+        agent(EditTask(plan[1], {"name": "theirs", "description": "More"}))
+        await settle(pilot, "e")
+        await until(pilot, lambda: "changed by claude-1 meanwhile" in shown(app))
+        assert app.screen.query_one("#name", WordLine).value == "mine"
+        await settle(pilot, "escape", "e")  # it is the same draft still
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        assert task(app, plan[1]).name == "theirs"
+        await press(app, pilot, key)
+        assert (task(app, plan[1]).name, task(app, plan[1]).description) == (kept, "More")
+
+
+async def test_a_draft_is_saved_beside_what_others_have_changed_in_the_same_line(app, plan, agent):
+    async with opened(app) as pilot:
+        tags = task(app, plan[1]).tags
+        await settle(pilot, "e", "tab", "end", *" #mine", "escape")
+        agent(EditTask(plan[1], {"priority": 1, "description": "More"}))
+        await settle(pilot, "e")
+        await press(app, pilot, "ctrl+s")
+        row = task(app, plan[1])
+        assert (set(row.tags), row.priority, row.description) == ({*tags, "mine"}, 1, "More")
+
+
+async def test_what_is_typed_after_a_draft_is_dropped_begins_on_the_newest_text(app, plan, agent):
+    async with opened(app) as pilot:
+        await settle(pilot, "e", "end", "ctrl+u", *"mine", "escape")
+        agent(EditTask(plan[1], {"name": "theirs"}))
+        await settle(pilot, "e", "ctrl+r", "end", *" too")
+        await press(app, pilot, "ctrl+s")
+        assert task(app, plan[1]).name == "theirs too"
+
+
 async def test_j_and_k_in_capitals_move_the_task_and_the_cursor_goes_with_it(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "j", "J")

@@ -104,6 +104,10 @@ class FormScreen(Dialog[R | None], Generic[R]):
         self._given: dict[str, str] = {}
         # Whether a draft is shown, which ^r drops.
         self._has_draft = False
+        self.began: dict[str, str] = {}
+        """The fields of a draft: the text that each had before it was typed in."""
+        self.began_on = ""
+        """What `base_text` returned when the draft was begun."""
 
     def _texts(self) -> dict[str, str]:
         return {field: self._field_of(field).value for field in self._fields}
@@ -121,9 +125,10 @@ class FormScreen(Dialog[R | None], Generic[R]):
     def bring_back(self) -> None:
         """Show the fields of a draft that differ from what was given then; all others are as they are now."""
         self._given = self._texts()
-        given, typed = json.loads(self.context.drafts.get(self.draft, "[{}, {}]"))
+        given, typed, began_on = json.loads(self.context.drafts.get(self.draft, '[{}, {}, ""]'))
         changed = {name: text for name, text in typed.items() if name in self._given and text != given.get(name)}
         if changed.items() - self._given.items():
+            self.began, self.began_on = {name: given.get(name, "") for name in changed}, began_on
             self._put(changed)
             self._has_draft = True
             if not self.problem:
@@ -134,7 +139,7 @@ class FormScreen(Dialog[R | None], Generic[R]):
         if event.key != "ctrl+r" or not self._has_draft:
             return False
         self._put(self._given)
-        self._has_draft = False
+        self._has_draft, self.began = False, {}
         self.context.say("The draft is dropped: the fields are as they were.")
         self.show_keys()
         return True
@@ -150,8 +155,12 @@ class FormScreen(Dialog[R | None], Generic[R]):
         self.context.drafts.pop(self.draft, None)
         if (typed := self._texts()) == self._given:
             return False
-        self.context.drafts[self.draft] = json.dumps([self._given, typed])
+        self.context.drafts[self.draft] = json.dumps([self._given | self.began, typed, self.base_text()])
         return True
+
+    def base_text(self) -> str:
+        """Return what a draft is kept with, to find out later what others have changed since it was begun."""
+        return ""
 
     def action_leave(self) -> None:
         """Leave the form, and keep what was typed."""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from textual.app import ComposeResult
@@ -57,6 +57,9 @@ FIELDS: dict[str, str] = {
     **{name: name.capitalize() for name in task_fields.FIELDS},
     "description": "Description",
 }
+_LINE: Final = "field-"
+"""The ids of the lines of `task_fields.FIELDS` begin with it."""
+_IN_LINE: Final = {"fields": ("priority", "agent", "tags", "depends_on")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class EditScreen(FormScreen[Form]):
         draft: str = "",
     ) -> None:
         """`draft` names a form without a task, see `FormScreen`."""
-        lines = (f"field-{name}" for name in task_fields.FIELDS)
+        lines = (_LINE + name for name in task_fields.FIELDS)
         super().__init__(context, draft=draft or _draft_of(task), fields=("name", "fields", "description", *lines))
         self._head = title
         self._form = form
@@ -114,13 +117,15 @@ class EditScreen(FormScreen[Form]):
             for field, text in zip(task_fields.FIELDS.values(), self._form.lines, strict=True):
                 with Horizontal(classes="field labelled"):
                     yield Static(FIELDS[field.name], classes="label")
-                    yield WordLine(text, id=f"field-{field.name}", keys=moves, placeholder=f"e.g. {field.example}")
+                    yield WordLine(text, id=_LINE + field.name, keys=moves, placeholder=f"e.g. {field.example}")
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Show the keys."""
         self._shown = self._read()
         self.bring_back()
+        if self._editing is not None:
+            self._warn_of_changes(self._editing.uid)
         self.set_focus(self.query_one(f"#{self._first}"))
         self.show_keys()
 
@@ -135,22 +140,48 @@ class EditScreen(FormScreen[Form]):
         }
         return replace(typed, **untouched)
 
+    @property
+    def asked(self) -> Form:
+        """The content before the human typed: where a draft was brought back, before the draft."""
+        lines = (
+            self.began.get(_LINE + name, text) for name, text in zip(task_fields.FIELDS, self._form.lines, strict=True)
+        )
+        texts = {name: self.began[name] for name in ("name", "fields", "description") if name in self.began}
+        return replace(self._form, lines=tuple(lines), **texts)
+
+    @property
+    def base(self) -> Task | None:
+        """The task before the human typed: the fields of a draft that was brought back are as they were before it."""
+        if self._editing is None or not self.began_on or not self.began:
+            return self._editing
+        was = msgspec.json.decode(self.began_on, type=Task)
+        names = [name for field in self.began for name in _IN_LINE.get(field, (field.removeprefix(_LINE),))]
+        return msgspec.structs.replace(
+            self._editing, version=was.version, **{name: getattr(was, name) for name in names}
+        )
+
+    def base_text(self) -> str:
+        """Return the task before the human typed."""
+        return msgspec.json.encode(self.base).decode() if self._editing is not None else ""
+
     def _read(self) -> Form:
         return Form(
             self.query_one("#name", Input).value,
             self.query_one("#fields", Input).value,
             self.query_one(LongText).value,
-            tuple(self.query_one(f"#field-{name}", Input).value for name in task_fields.FIELDS),
+            tuple(self.query_one(f"#{_LINE}{name}", Input).value for name in task_fields.FIELDS),
         )
 
     def changed(self, changes: StateChanges) -> None:
         """Show when somebody else changes the task; typed text stays."""
-        if self._editing is None or self._editing.uid not in changes.tasks():
-            return
-        now = task_queries.any_task(self.context.db, self._editing.uid)
+        if self._editing is not None and self._editing.uid in changes.tasks():
+            self._warn_of_changes(self._editing.uid)
+
+    def _warn_of_changes(self, uid: str) -> None:
+        now, base = task_queries.any_task(self.context.db, uid), self.base
         if now is None or now.deleted:
             self._warn("deleted meanwhile")
-        elif any(getattr(now, name) != getattr(self._editing, name) for name in FIELDS):
+        elif any(getattr(now, name) != getattr(base, name) for name in FIELDS):
             self._warn(f"changed by {agent_text.who(now.updated_by)} meanwhile")
 
     def _warn(self, text: str) -> None:
@@ -249,9 +280,10 @@ class TaskForm:
             typed = await self._context.ask(screen.with_problem(problem))
             if typed is None:
                 return
-            changes = self._changes(task, asked, typed)
+            base = screen.base or task
+            changes = self._changes(base, screen.asked, typed)
             try:
-                if await save(self._context, task, changes):
+                if await save(self._context, base, changes):
                     self._context.drafts.pop(screen.draft, None)
                     if words := safe_line(fields_in_title(changes.get("name", ""), self._now()), 60):
                         self._context.say(f"Saved. In the title: {words}. Tags and dates go into Fields.")
@@ -267,7 +299,7 @@ class TaskForm:
         if typed is None:
             return None
         self._context.drafts.pop(screen.draft, None)
-        return self._changes(task, asked, typed)
+        return self._changes(screen.base or task, screen.asked, typed)
 
     def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
         """Return the fields that the human changed. Values that the form could not hold are kept."""
