@@ -295,6 +295,19 @@ def test_taking_a_discard_back_gives_the_agent_its_claim_again(store, human, add
     sound(store)
 
 
+@pytest.mark.parametrize("why", [None, "claude-2 was merged"])
+def test_taking_a_discard_back_says_of_ready_work_again_what_its_review_warned_of(store, human, task, why):
+    work = human(start(task))
+    before = human(WorkReady(work.uid, message="its agent ended with exit 3"))
+    human(DiscardWork(work.uid, message=why))
+    restored = human(RestoreWork(work.uid))
+    assert (restored.state, restored.message) == ("ready", before.message)
+    assert restored.message == "its agent ended with exit 3"
+    human(ConflictWork(work.uid, ("a.py",)), DiscardWork(work.uid))
+    assert human(RestoreWork(work.uid)).message is None, "nothing is in conflict until the next merge"
+    sound(store)
+
+
 def test_taking_a_merge_back_leaves_a_task_done_that_its_agent_had_set_done(store, human, do, task):
     work = human(start(task))
     do(EditTask(task, {"status": "done"}), actor="claude-1")

@@ -219,13 +219,27 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     merged_at = work.merged_at if op.kept else None
     was_merged = work.state == "merged"
     state = "ready" if op.failure is None else "failed"
-    changes = {"state": state, "merged_at": merged_at, "kept": op.kept, "intent": None, "message": op.failure}
+    message = op.failure or _message_before(tx, work)
+    changes = {"state": state, "merged_at": merged_at, "kept": op.kept, "intent": None, "message": message}
     work = set_columns(tx, work, "work.restored", **changes)
     if was_merged and task.status == "done":
         _reopen(tx, task, work)
     elif task.status == "pending" and state == "ready":
         _take_up(tx, task, work)
     return work
+
+
+def _message_before(tx: Transaction, work: Work) -> str | None:
+    """Return what was said of a work before it was discarded, as that its agent failed; None: nothing that still holds.
+
+    Conflicts show again when it is merged.
+    """
+    seq = work_queries.last_entry(tx.db, work, "work.discarded") if work.state == "discarded" else None
+    old = (journal.entry(tx.db, seq).old or {}) if seq is not None else {}
+    if old.get("state") not in ("working", "ready", "failed"):
+        return None
+    message: str | None = old.get("message", work.message)
+    return message
 
 
 _NEXT_ENTRIES: Final = 20
