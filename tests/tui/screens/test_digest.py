@@ -133,7 +133,7 @@ async def test_the_digest_says_which_job_is_slow_and_what_has_changed_in_the_wor
         assert "◐ S1 slow" in counts_line(pilot.app)
         assert "✓ 1 ok again" in counts_line(pilot.app) and "✓ 2 done" in counts_line(pilot.app), "none falls off"
         assert ("2 questions" in counts_line(pilot.app)) is (size[0] >= 120)
-        (changes,) = [line for line in lines(pilot.app) if line.startswith("  • failed #3, asked #4 #7")]
+        (changes,) = [line for line in lines(pilot.app) if line.startswith(" • since 19:58: failed #3, asked #4 #7")]
         assert "✗ 2 failed" in above and "✗ 2 failed" in counts_line(pilot.app)
         assert not counts_line(pilot.app).startswith("─") and changes
 
@@ -294,7 +294,7 @@ async def test_what_is_new_in_the_digest_is_marked_until_it_was_seen(plan, jobs,
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
         await settle(pilot, "D")
-        marked = [line for line in lines(app) if line[1:3] == "• "]
+        marked = [line for line in lines(app) if line[1:3] == "• " and line[5:6] == "#"]
         assert [re.search("#[0-9]", line)[0] for line in marked] == ["#4", "#7", "#3"]
         await settle(pilot, "full_stop")
-        assert not any(line[1:3] == "• " for line in lines(app))
+        assert not any(line[1:3] == "• " and line[5:6] == "#" for line in lines(app))

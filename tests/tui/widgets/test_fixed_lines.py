@@ -192,7 +192,7 @@ async def test_the_digest_and_the_statistics_do_not_repeat_above_what_their_line
         await press(app, pilot, "D")
         await until(pilot, lambda: "Digest" in lines(app)[0] and shown(app).count("test_dst_gap") == 1)
         counts = 2 + has_air(app.size)
-        assert [row[:4] for row in needs_rows(app)] == ["  • "], "what has changed alone"
+        assert not needs_rows(app) and any(line.startswith(" • since 19:58: ") for line in lines(app))
         assert not lines(app)[counts + 2], "no rule ends rows that are not there"
         assert lines(app)[counts + 3], "one empty line is enough"
         await press(app, pilot, "escape", "S")
@@ -221,17 +221,24 @@ async def test_the_statistics_keep_above_a_reason_that_their_line_cuts(plan, mak
 
 
 @pytest.mark.parametrize(
-    ("hours", "title"),
-    [(2, " Digest   last 8 hours, since 12:15 "), (30, " While you were away   since you looked at ")],
+    ("hours", "title", "changes"),
+    [
+        (2, " Digest   last 8 hours, since 12:15 ", " • since 18:15: failed #3"),
+        (30, " While you were away   since you looked at ", " • failed #3"),
+    ],
 )
-async def test_the_digest_says_once_what_it_covers(plan, make_app, hours, title):
+async def test_the_digest_says_once_what_it_covers_and_since_when_tasks_have_changed_if_that_is_another_time(
+    plan, make_app, hours, title, changes
+):
     with Store(plan.path) as store:
         local_values.put(store.db, local_values.LOOKED, {"seq": 1, "at": NOW - hours * 3_600_000_000})
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "D")
         assert lines(app)[0].startswith(title)
-        assert "since" not in "\n".join(lines(app)[1:]), "there is one beginning"
+        (line,) = (line for line in lines(app)[1:] if "failed #3" in line)
+        assert line.startswith(changes)
+        assert not any("since" in other for other in lines(app)[1:] if other != line), "there is one beginning"
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

@@ -81,7 +81,14 @@ class DigestScreen(Overlay):
         self._needs = Needs(context)
         self._drawing = DigestRows(context)
         self.window = DigestList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, id="digest", kinds=self._kinds_above, counts=self._counts)
+        self._head = ScreenHead(
+            context,
+            self._title,
+            id="digest",
+            kinds=self._kinds_above,
+            counts=self._counts,
+            begins=lambda: self._since,
+        )
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 

@@ -116,19 +116,24 @@ class Changes:
         ways = self.ways()
         return self.parts(next((way for way in ways if cell_len(way) + 2 <= room), ways[-1])) if ways else []
 
-    def line(self, room: int) -> list[Part]:
-        """Return the same, or that nothing has changed; nothing in the past."""
-        none = [] if self._context.link.as_of is not None else self.parts(_NONE_CHANGED)
-        return self.within(room) or none
+    def line(self, width: int, begins: int) -> list[Part]:
+        """Return the same in a width as `row` has it, or that nothing has changed; nothing in the past. Where the
+        screen says that it begins at the same instant, that is not said again.
+        """
+        none = [] if self._context.link.as_of is not None else [(" ", ""), *self.parts(_NONE_CHANGED)]
+        return self._since(width, has_since=begins != self._context.state.seen.since) or none
 
     def row(self, size: Size) -> list[Part]:
         """Return `• since 19:58: failed #3, asked #4 #7, started #5`, on a screen that has a row for it."""
-        if not has_row_of_changes(size) or not (ways := self.ways()):
+        return self._since(size.width) if has_row_of_changes(size) else []
+
+    def _since(self, width: int, *, has_since: bool = True) -> list[Part]:
+        if not (ways := self.ways()):
             return []
         # At midnight, "since 19:58" needs its day.
         self._lasts(DAY)
-        since = f"since {self._context.clock.time_of(self._context.state.seen.since)}: "
-        words = next((way for way in ways if len(since) + cell_len(way) + 4 <= size.width), ways[-1])
+        since = f"since {self._context.clock.time_of(self._context.state.seen.since)}: " if has_since else ""
+        words = next((way for way in ways if len(since) + cell_len(way) + 4 <= width), ways[-1])
         mark, text = self.parts(words)
         return [(" ", ""), mark, (since, "$muted"), text]
 

@@ -263,9 +263,10 @@ class ChangesLine(FrameLine):
     SCOPED_CSS = False
     DEFAULT_CSS = "Screen.-narrow ChangesLine, Screen.-short ChangesLine { display: none; }"
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, begins: Callable[[], int]) -> None:
+        """`begins` returns since when the screen tells what happened, as its title says."""
         changes = Changes(context)
-        super().__init__(context, lambda width: [("  ", ""), *changes.line(width - 3)])
+        super().__init__(context, lambda width: changes.line(width, begins()))
 
 
 class ScreenHead:
@@ -285,17 +286,18 @@ class ScreenHead:
         most: Callable[[], int] | None = None,
         note: Callable[[], str] = lambda: "",
         counts: Callable[[int], Sequence[Group]] | None = None,
+        begins: Callable[[], int] = lambda: 0,
         has_row: bool = True,
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
         for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
-        counts for a width: then nothing else here counts. `has_row`: see `counts_line`.
+        counts for a width: then nothing else here counts. `begins`: see `ChangesLine`. `has_row`: see `counts_line`.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
         self._agents = AgentLines(context, id=f"{id}-agents")
         self._counts = counts_line(context, id=f"{id}-now", own=counts, has_row=has_row)
-        self._changes = ChangesLine(context) if counts is not None else None
+        self._changes = ChangesLine(context, begins) if counts is not None else None
         self._needs = NeedsLines(
             context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=has_row and counts is None
         )
