@@ -419,6 +419,18 @@ def test_what_cannot_be_started_says_why_in_one_line_and_leaves_nothing(how, sto
     assert task_queries.task(store.db, task).status == "pending"
 
 
+@pytest.mark.parametrize("program", ["mine", "hal"])
+def test_a_program_of_settings_with_a_mistake_is_refused_with_the_mistake(program, store, starter, configure, task):
+    configure(lines="", script="true")
+    with Path(starter._environ["TUI_TASKS_CONFIG"]).open("a") as file:
+        file.write('[work.program.mine]\ncommand = ["/absent"]\n')
+    with pytest.raises(Refusal) as refused:
+        starter.start(task, Request(program=program))
+    message = refused.value.message
+    assert message.startswith(f"no program {program}. Your [work] is not used. ")
+    assert message.endswith(": work: program.mine: the command has no {prompt}")
+
+
 def test_a_branch_of_the_human_with_the_name_of_a_new_one_is_passed_over(store, repo, configure, starter, task):
     configure(COMMITS)
     git(repo, "branch", "task/1-rotate-api-keys")

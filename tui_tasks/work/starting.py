@@ -15,7 +15,7 @@ from tui_tasks import installation
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_folder
-from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.errors import Conflict, NotFound, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.work import FailWork, StartWork
@@ -83,6 +83,18 @@ def settings_problem() -> str:
     return next((f"Your [work] is not used. {each}" for each in problems if each.message.startswith(whole)), "")
 
 
+def check_program(settings: WorkSettings, program: str) -> None:
+    """Refuse a program that cannot be started; where the settings of work are not used, say why.
+
+    Raises:
+        NotFound: there is no program of that name.
+        Conflict: it is not installed.
+    """
+    if program not in settings.names() and (problem := settings_problem()):
+        raise NotFound("program", program, f". {problem}")
+    program_commands.check(settings, program)
+
+
 def proposed_program(store: Store, settings: WorkSettings) -> str:
     """Return the program to propose: that of the settings, else the last one of which the newest work has not failed,
     else the last one, else claude.
@@ -138,7 +150,7 @@ class Starter:
         """
         settings_ = settings()
         program = request.program or proposed_program(self._store, settings_)
-        program_commands.check(settings_, program)
+        check_program(settings_, program)
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(settings_)
         repository = agent_worktrees.find_repository(self._folder)
@@ -175,7 +187,7 @@ class Starter:
         if not Path(work.worktree).is_dir():
             raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
         settings_ = settings()
-        program_commands.check(settings_, work.program)
+        check_program(settings_, work.program)
         if work.state != "working":
             self._refuse_too_many(settings_)
 
