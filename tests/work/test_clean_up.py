@@ -11,6 +11,7 @@ from tests.work.conftest import git
 from tests.work.test_starting import COMMITS, ROBOT, nothing_is_left, worktree
 from tui_tasks.core.operations.work import DiscardWork, StartWork
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.store import Store
 from tui_tasks.work import clean_up
 from tui_tasks.work.agent_terminals import Terminals
 
@@ -72,6 +73,20 @@ def test_each_orphan_is_named(store, clock, repo, configure, starter, task):
         f"work of robot-1: its worktree {worktree(store)} is gone; discard it",
         f"worktree {stray}: it belongs to no work; `git worktree remove` removes it",
     ]
+
+
+def test_a_worktree_that_another_database_in_the_folder_may_own_is_not_called_a_stray_one(
+    store, clock, repo, configure, starter, task
+):
+    configure(COMMITS)
+    starter.start(task, ROBOT)
+    beside = Path(store.path).with_name("beside.db")
+    with Store(str(beside)) as other:
+        assert list(clean_up.orphans(other)) == [
+            f"worktree {worktree(store)}: it belongs to no work of this database, maybe to one of {store.path}: ask "
+            f"`tui-tasks work ls --db {store.path}` before `git worktree remove` removes it"
+        ]
+    assert list(clean_up.orphans(store)) == []
 
 
 def test_cleaning_removes_what_ended_work_left_and_keeps_what_is_in_no_commit(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -40,6 +41,8 @@ from tui_tasks.work.git.removed_worktrees import Kept
 _SECONDS: Final = 30.0
 _MAX_BYTES: Final = 1024 * 1024
 
+_SQLITE: Final = b"SQLite format 3\0"
+"""Begins a file that is a database."""
 WORKTREE: Final = "worktree"
 """The key of `kept` under which is what brings a worktree back."""
 
@@ -219,13 +222,30 @@ def orphans(store: Store) -> Iterator[str]:
         elif work.state in ("merged", "failed") and work.uid in newest and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
     data = Path(data_folder(store.path))
+    beside = _database_beside(data, os.path.realpath(store.path))
     for folder in sorted((*data.glob("worktrees/*/*"), *data.glob("proofs/*"))):
         if folder.is_dir() and folder not in proofs and os.path.realpath(folder) not in known:
-            yield f"worktree {folder}: it belongs to no work; `git worktree remove` removes it"
+            whose, first = "it belongs to no work", ""
+            if beside is not None:
+                whose += f" of this database, maybe to one of {beside}"
+                first = f"ask `tui-tasks work ls --db {shlex.quote(str(beside))}` before "
+            yield f"worktree {folder}: {whose}{': ' if first else '; '}{first}`git worktree remove` removes it"
     terminals = {work.terminal for work in works if work.terminal is not None}
     for name in Terminals(store.path).names():
         if name not in terminals:
             yield f"terminal {name}: it belongs to no work"
+
+
+def _database_beside(data: Path, own: str) -> Path | None:
+    """Return another database that has its worktrees in the same folder; None: there is none."""
+    for file in sorted(data.glob("*")):
+        with contextlib.suppress(OSError):
+            if not file.is_file() or os.path.realpath(file) == own:
+                continue
+            with file.open("rb") as opened:
+                if opened.read(len(_SQLITE)) == _SQLITE:
+                    return file
+    return None
 
 
 def clean_ended(store: Store, uids: Collection[str], now: int) -> list[str]:
