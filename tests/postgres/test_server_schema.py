@@ -45,12 +45,22 @@ def test_several_who_come_first_at_once_find_one_journal(cluster, database):
         connection.close()
 
 
-@pytest.mark.parametrize("column", ["schema", "journal"])
-def test_an_older_program_is_refused_by_one_line_that_names_the_version_it_needs(owner, column):
+@pytest.mark.parametrize(
+    ("column", "named"),
+    [
+        ("schema", f"(server schema {SERVER_SCHEMA + 1}; this one knows {SERVER_SCHEMA})"),
+        ("journal", f"(schema {SCHEMA + 1}; this one knows {SCHEMA})"),
+    ],
+)
+@pytest.mark.parametrize(("needs", "end"), [("7.8.9", "update it to 7.8.9 or newer"), (__version__, "update it")])
+def test_an_older_program_is_refused_by_one_line_that_names_the_schema_and_the_version(
+    owner, column, named, needs, end
+):
     prepare(owner)
-    owner.execute(f"UPDATE tui_tasks.about SET {column} = {column} + 1, needs = '7.8.9'")
-    with pytest.raises(DatabaseRefused, match=r"needs tui-tasks 7\.8\.9 or newer; this is [^\n]*$"):
+    owner.execute(f"UPDATE tui_tasks.about SET {column} = {column} + 1, needs = %s", (needs,))
+    with pytest.raises(DatabaseRefused) as refused:
         prepare(owner)
+    assert str(refused.value).endswith(f" was made by a newer tui-tasks {named}: {end}")
 
 
 def test_older_tables_are_taken_to_the_newest_by_steps(owner, monkeypatch):

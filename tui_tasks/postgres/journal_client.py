@@ -24,7 +24,7 @@ from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
 from tui_tasks.postgres import Report, server_snapshots, team_server
 from tui_tasks.postgres.companions import ENTRY_COLUMNS, Head, News
-from tui_tasks.postgres.team_server import Row, first_line, open_connection, prepare
+from tui_tasks.postgres.team_server import Row, first_line, open_connection, prepare, too_new
 
 PAGE: Final = 1_000
 """So many entries are read at a time."""
@@ -219,7 +219,7 @@ class JournalClient:
             (entries is not None or head.seq <= seq) and (companions is not None or head.number <= number),
         )
         if news.head.journal > SCHEMA:
-            raise DatabaseRefused(f"the server needs tui-tasks {news.head.needs} or newer: update it")
+            raise DatabaseRefused(too_new("the server", f"schema {news.head.journal}", SCHEMA, news.head.needs))
         self.optimistic.note_answer(head.now)
         self.optimistic.note_lock(has_news=head.seq > seq or head.number > number)
         return news

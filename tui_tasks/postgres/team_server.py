@@ -125,10 +125,11 @@ def prepare(connection: psycopg.Connection[Any]) -> ServerDatabase:
         raise DatabaseRefused(f"{_place(connection)} runs PostgreSQL {version}: it must be 14 or newer")
     try:
         database = _look(connection) or _make(connection)
-        if database.schema > SERVER_SCHEMA or database.journal > SCHEMA:
-            raise DatabaseRefused(
-                f"{_place(connection)} needs tui-tasks {database.needs} or newer; this is {__version__}: update it"
-            )
+        where, needs = _place(connection), database.needs
+        if database.schema > SERVER_SCHEMA:
+            raise DatabaseRefused(too_new(where, f"server schema {database.schema}", SERVER_SCHEMA, needs))
+        if database.journal > SCHEMA:
+            raise DatabaseRefused(too_new(where, f"schema {database.journal}", SCHEMA, needs))
         if database.schema < SERVER_SCHEMA or database.journal < SCHEMA:
             return _update(connection)
     except _NotTheOwner:
@@ -138,6 +139,12 @@ def prepare(connection: psycopg.Connection[Any]) -> ServerDatabase:
     except errors.InsufficientPrivilege as error:
         raise DatabaseRefused(f"{_place(connection)}: {first_line(error)} (tui-tasks admin roles)") from None
     return database
+
+
+def too_new(what: str, version: str, known: int, needs: str) -> str:
+    """Return that a server's tables or entries are newer than this program, in the words for a file."""
+    to = f" to {needs} or newer" if needs != __version__ else ""
+    return f"{what} was made by a newer tui-tasks ({version}; this one knows {known}): update it{to}"
 
 
 def _look(connection: psycopg.Connection[Any]) -> ServerDatabase | None:
