@@ -24,6 +24,7 @@ from tui_tasks.core.operations.jobs import NamedCheck, RequestChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
 
 OUTPUT = "tests/test_auth.py F.\n\nE   assert 401 == 200\n1 failed, 1 passed in 0.31s\n"
 
@@ -213,3 +214,21 @@ async def test_an_agent_that_renames_a_task_again_and_again_keeps_nobody_from_it
             await until(pilot, lambda number=number: f"Name {number}" in shown(app))
         await settle(pilot, "s")
         assert "Status of “Name 5”" in shown(app)
+
+
+INVISIBLE = "<U+FEFF><U+2060>"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_name_of_invisible_characters_is_spelled_out_in_the_row_and_the_rule_of_a_failure(
+    plan, report, make_app, size
+):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[6], {"name": "\ufeff\u2060"}), actor="human", now=NOW)
+    report(plan[6], "failed", OUTPUT)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await open_failed(pilot)
+        item = app.screen.item
+        assert item.title == f"{INVISIBLE}: tests failed: assert 401 == 200"
+        assert f"#6 {INVISIBLE}" in shown(app)

@@ -92,7 +92,7 @@ class FailedChecks(RowSource[FailedTask]):
             names = ", ".join(safe_line(check.name, 16) for check in self._checks_again(row.uid)) if is_again else ""
             why = f"{names} {_AGAIN}" if is_again else _why_failed(row)
             state = "running" if is_again else "failed"
-            title, number = f"{row.task.name}: {why}", f"#{row.task.number}"
+            title, number = f"{safe_line(row.task.name)}: {why}", f"#{row.task.number}"
             who = "" if row.who in vocab.RESERVED_AGENTS else row.who
             yield InboxItem(need, self.KIND, row, state, title, number, who, row.list_name, brief=why)
 
@@ -111,7 +111,7 @@ class FailedChecks(RowSource[FailedTask]):
         what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
         when = self.ago(row.at)
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
-        lines = [] if is_named else block(f"#{row.task.number} {row.task.name}", room, "bold")
+        lines = [] if is_named else block(f"#{row.task.number} {safe_line(row.task.name)}", room, "bold")
         lines += block(who, room, "$muted")
         if row.uid in self.context.state.reviewable:
             key = self.context.keymap.key_of(self.OPEN)
@@ -203,7 +203,7 @@ class FailedTasks(RowSource[TaskLine]):
             elif row is not None:
                 state = "failed" if need.kind == FAILED else "overdue"
                 why = self._reason(row) if need.kind == FAILED else self._was_due(str(need.row))
-                title = f"{row.name}{': ' * bool(why)}{why}"
+                title = f"{safe_line(row.name)}{': ' * bool(why)}{why}"
                 home = self.context.state.lists.get(row.list_id)
                 place = home.name if home is not None else ""
                 yield InboxItem(need, self.KIND, row, state, title, f"#{row.number}", row.who, place, brief=why)
@@ -231,7 +231,7 @@ class FailedTasks(RowSource[TaskLine]):
         if row is None:
             return []
         task = task_queries.task_or_deleted(self.context.db, row.uid)
-        lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
+        lines = [] if is_named else block(f"#{row.number} {safe_line(row.name)}", room, "bold")
         why = self._reason(row) if row.status == "failed" else ""
         if row.status == "failed":
             at = self.ago(row.finished_at or row.updated_at)
@@ -286,7 +286,7 @@ class FailedJobs(RowSource[JobLine]):
                 continue
             row, number = job_lines.line_of(self.context.db, job), job_lines.place(self.context.db, job.id)
             why = self._why(row) if need.kind == JOBS else self._late(need.row.when)
-            title, state = f"{job.name}{': ' * bool(why)}{why}", "failed" if need.kind == JOBS else "overdue"
+            title, state = f"{safe_line(job.name)}{': ' * bool(why)}{why}", "failed" if need.kind == JOBS else "overdue"
             yield InboxItem(need, self.KIND, row, state, title, f"S{number}", brief=why)
 
     @staticmethod
@@ -305,7 +305,7 @@ class FailedJobs(RowSource[JobLine]):
         """Return its name, when it runs, why its last run failed, and the prompt."""
         job, now = row.job, self.context.clock.now()
         when = ", ".join(filter(None, (job_text.raw(job), job_text.when(job))))
-        lines = [] if is_named else block(job.name, room, "bold")
+        lines = [] if is_named else block(safe_line(job.name), room, "bold")
         lines += block(when, room, "$muted")
         if job.next_run is not None and is_late(job.next_run, now):
             lines += block(self._late(job.next_run), room, "$state-overdue")

@@ -55,7 +55,7 @@ class LeftTasks(RowSource[TaskLine]):
             row = list_pages.line(self.context.db, need.task) if need.word == "gone" and need.task else None
             if row is not None:
                 lapsed = ", its claim lapsed" if need.row.has_lapsed else ""
-                title = f"{row.name}: {agent_text.who(need.agent)} is gone{lapsed}"
+                title = f"{safe_line(row.name)}: {agent_text.who(need.agent)} is gone{lapsed}"
                 yield InboxItem(need, self.KIND, row, "left", title, f"#{row.number}", need.agent)
 
     @override
@@ -84,7 +84,7 @@ class LeftTasks(RowSource[TaskLine]):
         if claim is not None and claim.state == "active" and claim.expires_at > now:
             self.lasts(age_lasts(claim.expires_at, now))
             facts.append(f"its claim ends {age(claim.expires_at, now)}")
-        lines = [] if is_named else block(f"#{row.number} {row.name}", room, "bold")
+        lines = [] if is_named else block(f"#{row.number} {safe_line(row.name)}", room, "bold")
         lines += block(f"{agent_text.who(agent, 40)} is gone: {', '.join(facts)}", room, "$state-overdue")
         if said := task_records.last_said(self.context.db, row.uid, agent):
             lines += block(f'"{said}"', room)

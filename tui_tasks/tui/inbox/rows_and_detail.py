@@ -235,9 +235,9 @@ class DetailHeading:
             return f"{agent_text.who(line.agent, 40)} asks {len(line.asks)} more questions"
         if isinstance(line, Ask):
             task = self._tasks.of(line)
-            return safe_line(f"#{task.number} {task.name}") if task is not None else agent_text.who(line.agent, 40)
+            return f"#{task.number} {safe_line(task.name)}" if task is not None else agent_text.who(line.agent, 40)
         name = self._sources[line.kind].name(line.row) if line.row is not None else line.title
-        return safe_line(f"{line.number} {name}".strip())
+        return f"{line.number} {safe_line(name)}".strip()
 
     def _who(self, line: InboxLine) -> str:
         who = "" if isinstance(line, FoldedAsks) else line.agent if isinstance(line, Ask) else line.who
