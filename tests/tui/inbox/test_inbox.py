@@ -432,6 +432,20 @@ async def test_the_palette_writes_to_the_agent_that_asked_without_an_answer(plan
         assert (last.new["agent"], last.new["text"]) == ("claude-1", "hold on")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_m_on_an_answered_row_writes_to_nobody_where_the_other_questions_are_put_off(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "j", "z")
+        assert app.screen.ask.agent == "claude-1", "the other question is put off"
+        await settle(pilot, "1")
+        assert app.screen.ask.state == "answered" and "m Message" not in shown(app)
+        await settle(pilot, "m")
+        assert said(app).startswith("Already answered: pyjwt. m replies only")
+        await settle(pilot, *"Then wait", "enter")
+        assert app.link.db.scalar("SELECT count(*) FROM journal WHERE kind = 'message.sent'") == 0
+
+
 async def test_a_key_on_what_is_answered_says_the_answer(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:

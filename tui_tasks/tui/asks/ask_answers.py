@@ -70,6 +70,8 @@ class AskAnswers(Controller):
             return None
         if ask.state == "answered":
             answer = ask_text.in_one_line(ask.answer or "")
+            if action.id == "ask_reply":
+                back = f"{self._context.keymap.key_of('ask_reply')} replies only to an open question."
             return f"Already answered: {ask_text.as_sentence(answer, 60)} {back}".rstrip()
         if ask.state != "open":
             return f"Not sent: {ask_text.closed(ask, self._context.clock.now())}."
@@ -107,10 +109,11 @@ class AskAnswers(Controller):
         """A row that is not a question handles its own keys."""
         if (item := self._inbox.item) is not None:
             return not self._inbox.sources[item.kind].has_verb(action.verb)
-        # Where no question can be answered, the key that replies writes to the agent.
+        # Where no question can be answered, the key that replies writes to the agent; but not where one was answered
+        # just now: the words would be for the next question, of another agent.
         ask = self._questions.here
         can_reply = ask is not None and ask.state == "open" and self._questions.view_of(ask).why_closed is None
-        return action.id != "ask_reply" or can_reply
+        return action.id != "ask_reply" or can_reply or (ask is not None and ask.state == "answered")
 
     @override
     def opens_input(self, action: Action) -> bool:

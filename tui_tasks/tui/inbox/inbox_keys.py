@@ -50,7 +50,8 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
         return [hint("back")]
     if ask.state != "open":
         word = "Next" if inbox.context.state.asks else "Back"
-        return hint("ask_open", word), hint("agent_message", "Message")
+        message = [] if ask.state == "answered" else [hint("agent_message", "Message")]
+        return hint("ask_open", word), *message
     view = inbox.questions.view_of(ask)
     if view.why_closed is not None:
         there = [hint("ask_open", "Terminal")] if inbox.is_for_terminal(ask) else []
