@@ -1,12 +1,13 @@
 """The asks inbox: answers go to the question under the cursor and to no other, whatever comes in meanwhile."""
 
 import asyncio
+import re
 
 import pytest
 from textual import events
 
 from tests.tui.boards import status
-from tests.tui.driving import SIZES, by_agent, counts_line, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, counts_line, lines, named, needs_rows, said, settle, shown, until
 from tests.tui.inbox.test_inbox_lines import in_list
 from tests.tui.plan import NOW, at
 from tui_tasks.core.commit import journal
@@ -363,6 +364,31 @@ async def test_a_question_put_off_stays_put_off_and_the_inbox_opens_on_another(p
         await settle(pilot, "k", "z")
         assert not isinstance(app.screen, Inbox)
         assert all(ask.state == "open" for ask in asks(app).values())
+
+
+async def test_what_is_put_off_comes_after_all_else_above_the_panes_in_the_counts_and_for_the_key_that_goes_on(
+    plan, make_app
+):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        first = needs_rows(app)[0]
+        assert "#4" in first and "2 questions" in counts_line(app)
+        await settle(pilot, "a", "z", "escape")
+        rows = [row for row in needs_rows(app) if row.strip()]
+        assert "#7" in rows[0] and re.search("#4 +later: ", rows[-1])
+        assert "1 question " in counts_line(app) and "1 later" in counts_line(app)
+        visited = []
+        for _ in range(len(rows)):
+            await settle(pilot, "!")
+            visited.append(app.pane.target())
+        assert plan[4] not in visited and plan[7] in visited
+    again = make_app(plan.path)
+    async with again.run_test(size=(120, 40)) as pilot:
+        assert "1 later" in counts_line(again)
+        again.context.clock.now = lambda: NOW + HOUR
+        again.context.redraw_frame()
+        await settle(pilot)
+        assert "2 questions" in counts_line(again)
 
 
 @pytest.mark.parametrize("keys", [(), ("escape", "a")], ids=["while it is open", "opened anew"])

@@ -14,6 +14,8 @@ from tui_tasks.core.engine.database import Database
 LOOKED: Final = "looked"
 SEEN: Final = "seen"
 HIDDEN: Final = "hidden"
+INBOX: Final = "inbox"
+"""What the human has put off in the inbox, and the answers typed half."""
 UNSEEN: Final = "unseen"
 """The changes before the human last looked that they have not seen (`unseen_changes.UnseenChanges`)."""
 

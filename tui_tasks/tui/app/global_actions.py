@@ -158,11 +158,13 @@ class GlobalActions(Controller):
 
     def do_attention(self) -> None:
         """Go to the next of all that needs the human, in the order in which the inbox lists it; first to what is more
-        urgent, and has come since this key was pressed last.
+        urgent, and has come since this key was pressed last. What is put off is left out while anything else needs
+        them.
         """
         from tui_tasks.tui.widgets.needs_entries import NeedsEntries
 
         context, found, last = self._context, Needs(self._context).all(), self._went_to
+        found = [need for need in found if not need.is_later] or found
         if not found:
             context.say("Nothing needs you.")
             return

@@ -51,8 +51,7 @@ from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
 
-KEPT: Final = "inbox"
-"""Under this key `local_values` keeps what was put off, and answers typed half."""
+KEPT: Final = local_values.INBOX
 _PUT_OFF: Final = "Put off for an hour, behind all others. {key} on it takes it up before."
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
@@ -168,6 +167,7 @@ class Inbox(Overlay):
         """Read the rows; the cursor is on the oldest question that was not put off."""
         self._lines.unfold_of(self._first)
         self.unsent.take_up(self.context.clock.now())
+        self._tell_later()
         self._read()
         first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
@@ -246,6 +246,7 @@ class Inbox(Overlay):
     def _look(self) -> None:
         """Draw again where a program has stopped waiting for the answer, and what was put off for long enough."""
         if self.unsent.take_up(self.context.clock.now()):
+            self._tell_later()
             self._drawing.fit()
             self._refilter(self.window.cursor)
             self.window.redraw()
@@ -402,6 +403,7 @@ class Inbox(Overlay):
         off.
         """
         is_off = self.unsent.put_off(ask.uid, self.context.clock.now() + HOUR)
+        self._tell_later()
         self._drawing.fit()
         wanted = self._lines.next_after(ask.uid, self.unsent.later) if is_off else ask.uid
         if wanted is None:
@@ -412,6 +414,12 @@ class Inbox(Overlay):
             # A move of the cursor takes messages away.
             words = _PUT_OFF.format(key=self.context.keymap.key_of("ask_later"))
             self.app.call_after_refresh(self.context.say, words)
+
+    def _tell_later(self) -> None:
+        """Have what is put off come last also above the panes."""
+        if self.unsent.later != self.context.state.put_off:
+            self.context.state.put_off = dict(self.unsent.later)
+            self.context.redraw_frame()
 
     def is_for_terminal(self, ask: Ask) -> bool:
         """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""

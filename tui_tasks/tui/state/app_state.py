@@ -23,6 +23,7 @@ from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.read.work_text import FailedWork
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
@@ -143,6 +144,9 @@ class AppState:
         self.answered: list[str] = []
         # By the number of a list: what its counts were made of, and these.
         self._counts: dict[int, tuple[object, dict[str, int]]] = {}
+        kept = (None if is_past else local_values.get(db, local_values.INBOX)) or {}
+        self.put_off: dict[str, int] = {uid: until for uid, until in kept.get("later", ()) if isinstance(until, int)}
+        """The questions that the human has put off, each with the instant until which it is."""
         self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
         self._read_all(now)
 

@@ -268,6 +268,7 @@ class ShortCounts:
         """
         own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
         counts = [need for need in found if need.kind not in own or need.counted_as == "failed"]
+        counts = [need for need in counts if not need.is_later]
         for one in self._counts.of(counts, has_slow=False):
             if one.short[0] in "123456789":
                 yield Group([one.mark, (one.short, "")], one.act)

@@ -50,7 +50,8 @@ class NeedCounts:
     def of(self, found: Sequence[Need], *, has_slow: bool = True) -> Iterator[Count]:
         """Yield the counts of what needs the human, and of the jobs that are slow."""
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
-        yield self._count(len(of[open_needs.ASKS]), "question", "needs_you")
+        asks = [need for need in of[open_needs.ASKS] if not need.is_later]
+        yield self._count(len(asks), "question", "needs_you")
         yield self._failed([need for need in found if need.counted_as == "failed"])
         trouble = [need for need in of[open_needs.AGENTS] if need.counted_as != "failed"]
         if self._context.state.members:
@@ -63,6 +64,9 @@ class NeedCounts:
         for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
             for word, number in tally(of[kind]).items():
                 yield self._count(number, word, state)
+        if later := len(of[open_needs.ASKS]) - len(asks):
+            mark = self.mark(look("needs_you"), "$muted")
+            yield Count(mark, f"{later:,} later", f"{later:,}", lambda: self._context.do("asks"))
 
     def mark(self, looks: Look, color: str) -> Part:
         """Return a mark with a blank."""

@@ -113,8 +113,11 @@ class NeedsEntries:
     def _ask(self, need: Need) -> Entry:
         from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
-        asked = ask_text.request_line(need.row, ascii_only=self.context.ascii_only)
-        return self._entry(need, self._task(need.task)[0], _whole(asked), agent_text.who(need.agent, WHO))
+        asked = _whole(ask_text.request_line(need.row, ascii_only=self.context.ascii_only))
+        number, who = self._task(need.task)[0], agent_text.who(need.agent, WHO)
+        if need.is_later:
+            return msgspec.structs.replace(self._entry(need, number, f"later: {asked}", who), color="$muted")
+        return self._entry(need, number, asked, who)
 
     def _check(self, need: Need) -> Entry:
         task = self._line(need.task)

@@ -244,6 +244,7 @@ def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]
     """Yield each of the lines of a text in two tones: of a failure the cause is what one reads, else the name."""
     named = len(text) - (len(entry.cause) if text.endswith(f": {entry.cause}") else 0)
     tones = ("$muted", "") if entry.need.counted_as == "failed" and 0 < named < len(text) else ("", "$muted")
+    tones = ("$muted", "$muted") if entry.need.is_later else tones
     for line in lines:
         at = max(0, named)
         yield [(line[:at], tones[0]), (line[at:], tones[1])]
@@ -275,13 +276,16 @@ def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest
         kinds.setdefault(need.kind, at)
         agents.setdefault((need.kind, need.agent), at)
     is_first = [agents[need.kind, need.agent] == at for at, need in enumerate(needs)]
-    blocking = [at for at, need in enumerate(needs) if need.kind == ASKS and need.agent in waiting and is_first[at]][
-        : number // 2
-    ]
+    blocking = [
+        at
+        for at, need in enumerate(needs)
+        if need.kind == ASKS and not need.is_later and need.agent in waiting and is_first[at]
+    ][: number // 2]
     first = Counter(need.kind for at, need in enumerate(needs) if at in blocking or need.key == newest)
     order = sorted(
         range(len(needs)),
         key=lambda at: (
+            needs[at].is_later,
             at not in blocking,
             needs[at].key != newest,
             kinds[needs[at].kind] != at,

@@ -59,6 +59,7 @@ class Need(msgspec.Struct, frozen=True):
         count: how many things it stands for.
         parts: those that it stands for: failed tasks with one reason, or all that is proposed.
         rank: its urgency within the kind; low is urgent.
+        is_later: whether the human has put it off: it comes after all others.
     """
 
     kind: int
@@ -71,6 +72,7 @@ class Need(msgspec.Struct, frozen=True):
     row: Any = None
     count: int = 1
     rank: int = 0
+    is_later: bool = False
     parts: tuple[Need, ...] = ()
 
     @property
@@ -81,11 +83,14 @@ class Need(msgspec.Struct, frozen=True):
     @property
     def order(self) -> tuple[int, int, int, int, str]:
         """What needs are sorted by: urgency, then age; questions of one instant as `ask_queries.by_age` has them."""
-        return self.kind, self.rank, self.at or 0, self.row.id if self.kind == ASKS else 0, self.key
+        kind = len(ALL) if self.is_later else self.kind
+        return kind, self.rank, self.at or 0, self.row.id if self.kind == ASKS else 0, self.key
 
     @property
     def counted_as(self) -> str:
         """The word under which it is counted: a failed check is a failure like any other."""
+        if self.is_later:
+            return "later"
         return "failed" if self.kind == CHECKS else self.word
 
     @property
@@ -137,6 +142,7 @@ class Needs:
                 state.next_jobs,
                 state.due,
             ),
+            state.put_off,
             *(state.seen.put_away_at, state.seen.hidden, state.held, state.races),
         )
 
@@ -145,9 +151,14 @@ class Needs:
         return need.kind in CAN_BE_HIDDEN and (need.at or 0) <= self._context.state.seen.hidden.get(need.key, -1)
 
     def _asks(self) -> Iterator[Need]:
-        about = self._context.state.asked_about
+        about, put_off = self._context.state.asked_about, self._context.state.put_off
+        now = self._context.clock.now()
         for ask in self._context.state.asks:
-            yield Need(ASKS, ask.uid, "question", ask.opened_at, about.get(ask.uid), agent=ask.agent, row=ask)
+            left = put_off.get(ask.uid, now) - now
+            if left > 0:
+                self._spans.append(left)
+            task, is_later = about.get(ask.uid), left > 0
+            yield Need(ASKS, ask.uid, "question", ask.opened_at, task, agent=ask.agent, row=ask, is_later=is_later)
 
     def _checks(self) -> Iterator[Need]:
         for uid, at in self._context.state.failing_checks.items():
@@ -304,7 +315,7 @@ def is_new(state: AppState, need: Need) -> bool:
     if need.parts:
         return any(is_new(state, part) for part in need.parts)
     task = need.row.task_uid if need.kind == ASKS else need.task if need.kind in (HELD, FAILED) else None
-    return need.kind not in (LATE_JOBS, LATE) and state.seen.is_new(need.at, task)
+    return need.kind not in (LATE_JOBS, LATE) and not need.is_later and state.seen.is_new(need.at, task)
 
 
 def counted(number: int, word: str) -> str:
