@@ -274,14 +274,16 @@ async def test_the_rule_says_since_when_all_lines_on_screen_are_new(plan, make_a
         said = (LogTask(plan[number], f"and on {number}") for number in (8, 9, *range(1, 10)))
         by_agent(plan, "claude-2", *said)
         await until(pilot, lambda: "and on 9" in shown(app))
-        (rule,) = [line for line in shown(app).splitlines() if re.match("─ since 19:58 (· [0-9]+ rows above|↑)", line)]
+        is_rule = re.compile("─ (Log )?since 19:58 (· [0-9]+ rows above|↑)").match
+        (rule,) = filter(is_rule, lines(app))
         assert "all seen until here" not in shown(app), rule
         hidden = int(re.search("([0-9]+) rows|↑([0-9]+)", rule).group(1 if size[0] >= 80 else 2))
         mark = next(app.pane._entries.marks())
         newer = [row for row in app.pane.row_list.rows_held if row.seq > mark.seq]
         assert hidden == len(newer) - len(app.pane.row_list.rows_on_screen)
         await settle(pilot, *["k"] * (len(newer) - hidden), *["k"] * (hidden - 1))
-        assert "─ everything since 19:58 " in shown(app), "the first of them is on screen"
+        all_new = "─ everything since 19:58 " if size[0] >= 80 else "─ Log since 19:58 "
+        assert all_new in shown(app), "the first of them is on screen"
         await settle(pilot, "full_stop")
         assert "new since" not in shown(app)
 
@@ -777,3 +779,11 @@ async def test_esc_from_the_log_of_an_agent_leads_back_to_its_line_once_its_entr
         assert "agent:" not in shown(app)
         await settle(pilot, "escape")
         assert app.navigation.pane_name == "log" and len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+async def test_on_a_small_screen_which_has_no_tabs_the_rule_above_the_entries_names_the_log(plan, make_app, filtered):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, *(["/", *"tests", "enter"] if filtered else []))
+        assert any(line.startswith("─ Log ") for line in lines(app))

@@ -39,6 +39,19 @@ def row_of(app, name: str) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
+async def test_the_rule_above_the_jobs_names_the_pane_and_that_above_runs_names_those(jobs, make_app, size):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "g")
+        number = len(job_queries.jobs(app.link.db))
+        title = "Schedule" if size == (40, 12) else f"Jobs   {number}"
+        assert any(line.startswith(f"─ {title} ─") for line in lines(app))
+        await settle(pilot, "enter")
+        assert isinstance(app.screen, RunView)
+        assert any(line.startswith("─ Runs ─") for line in lines(app)) == (size != (40, 12))
+
+
+@pytest.mark.parametrize("size", SIZES)
 async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, make_app, size):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=size) as pilot:

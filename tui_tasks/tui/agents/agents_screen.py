@@ -79,6 +79,7 @@ class AgentsScreen(Overlay):
             kinds=lambda: kinds,
             below=ROWS_AND_DETAIL,
             note=self._waiting_out_of_sight,
+            rows=lambda: [("Agents", "bold"), (f"   {len(self.members):,}", "$muted")],
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = AgentNote(context, self._note_room, self._quiet_after)

@@ -18,7 +18,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
-from tui_tasks.tui.layout import NARROW, WIDE
+from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, many, mark_of, name_and_text, text_of, who_of
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
@@ -180,16 +180,23 @@ class LogRule(FrameLine):
         self.redraw()
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ──`."""
+        """`─ everything since 19:58 ────────── following ↓ newest last ─`, `─ since 19:58 · 3 rows above ──`; on a
+        small screen, which has no tabs, `─ Log since 19:58 ──`.
+        """
         are_new, above = self._are_all_new, self._new_above(width) if self._are_all_new else ""
         all_of = "matches" if self._entries().only else "everything"
-        what = "" if above or (width < NARROW and not are_new) else all_of
+        is_small = is_compact(self.app.size)
+        what = "" if above or (width < NARROW and not are_new) or (is_small and are_new) else all_of
         if alone := self.context.state.projects.alone_parts():
             what = alone[0][0].strip()
-        title = [(what, "$muted")] if what else []
+        # A small screen has no tabs.
+        title = [("Log ", "bold")] if is_small else []
+        title += [(what, "$muted")] if what else []
         if are_new:
             since = f"since {self.context.clock.time_of(self.context.state.seen.looked.at)}"
             title.append((f"{' ' if what else ''}{since}{above}", "$changed"))
+        if title:
+            title[-1] = title[-1][0].rstrip(), title[-1][1]
         return rule_parts(self.context, width, title, [self._rule_state(width)])
 
     def _new_above(self, width: int) -> str:

@@ -90,7 +90,7 @@ class RunView(Overlay):
         self.window = VirtualList(context, RunRows(context), id="runs")
         self.output = RunOutput(context, id="output")
         # The rows of what needs the human would take the room of the output.
-        self._head = ScreenHead(context, self._job_parts, id="runs", kinds=lambda: ())
+        self._head = ScreenHead(context, self._job_parts, id="runs", kinds=lambda: (), rows=lambda: [("Runs", "bold")])
         self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
         self.controllers = (RunMoves(self),)
         self._job_uid = job_uid

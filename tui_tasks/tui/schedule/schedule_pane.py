@@ -86,7 +86,7 @@ class SchedulePane(Pane):
 
     def compose(self) -> ComposeResult:
         """Compose titles, jobs, the next 24 hours, and the detail of one job."""
-        yield ChangesRule(self.context)
+        yield ChangesRule(self.context, self._title)
         yield self.filter_bar
         yield self._titles
         yield self.row_list
@@ -185,6 +185,12 @@ class SchedulePane(Pane):
     def on_resize(self) -> None:
         """Show more or less of the job."""
         self._show()
+
+    def _title(self) -> Sequence[Part]:
+        """Return the title of the rule above: `Jobs   5`; on a small screen, which has no tabs, `Schedule`."""
+        if layout.is_compact(self.app.size):
+            return [("Schedule", "bold")]
+        return [("Jobs", "bold"), (f"   {len(self._all):,}", "$muted")]
 
     def _title_of_job(self, width: int) -> Sequence[Part]:
         """Return the rule above the detail, with number and name of the job if there is room."""

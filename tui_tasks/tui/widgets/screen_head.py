@@ -288,10 +288,12 @@ class ScreenHead:
         counts: Callable[[int], Sequence[Group]] | None = None,
         begins: Callable[[], int] = lambda: 0,
         has_row: bool = True,
+        rows: Callable[[], Sequence[Part]] = lambda: (),
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
         for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
         counts for a width: then nothing else here counts. `begins`: see `ChangesLine`. `has_row`: see `counts_line`.
+        `rows` returns the title of the rule above the screen's rows, which a small screen leaves out.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
@@ -301,7 +303,11 @@ class ScreenHead:
         self._needs = NeedsLines(
             context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=has_row and counts is None
         )
-        self._rule = ChangesRule(context, id=f"{id}-rule", has_rows=lambda: self._needs.has_needs)
+        self._rows = rows
+        self._rule = ChangesRule(context, self._title_of_rows, id=f"{id}-rule", has_rows=lambda: self._needs.has_needs)
+
+    def _title_of_rows(self) -> Sequence[Part]:
+        return () if is_compact(self._rule.app.size) else self._rows()
 
     def _in_title(self, room: int) -> Sequence[Part]:
         """Return the counts for the line of the title where they have no line of their own."""
