@@ -77,7 +77,9 @@ def look(state: str) -> Look:
     return LOOKS.get(state) or replace(_UNKNOWN, word=safe_line(state, 16).replace("_", " "))
 
 
+_IDLE: Final = replace(_PENDING, word="idle", letter="o", color="$muted")
 _GONE: Final = replace(_AT_REST, word="offline")
+_FINISHED: Final = replace(_SKIPPED, word="finished", letter="-", color="$muted")
 _WORKING: Final = replace(_ACTIVE, word="working")
 AGENT_LOOKS: Final = {
     "stuck": LOOKS["stuck"],
@@ -87,14 +89,14 @@ AGENT_LOOKS: Final = {
     "asking": _WORKING,
     "failed": LOOKS["failed"],
     "quiet": LOOKS["quiet"],
-    "interrupted": _AT_REST,
+    "interrupted": _IDLE,
     "ready": replace(LOOKS["reviewable"], word="to review"),
     "working": _WORKING,
     "ended": replace(_WORKING, word="ended"),
     "paused": replace(LOOKS["skipped"], word="paused", letter="-"),
-    "idle": _AT_REST,
+    "idle": _IDLE,
     "gone": _GONE,
-    "finished": replace(_GONE, word="finished"),
+    "finished": _FINISHED,
 }
 """How the state of an agent is shown, the worst first; several states have one word.
 

@@ -216,8 +216,10 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
             await settle(pilot)
             assert ("14m" if size[0] >= 80 else "9m") in row_of(app, "claude-1")
             assert "17m" in row_of(app, "codex-1")
-            assert row_of(app, "codex-1").lstrip(" •").startswith("·")
+            assert row_of(app, "codex-1").lstrip(" •").startswith("–")
+            assert row_of(app, "watcher").lstrip(" •").startswith("○")
             if size[0] >= 80:
+                assert any(line.startswith(f"─ Agents   {len(app.screen.members)} ─") for line in lines(app))
                 assert "finished 17m" in row_of(app, "codex-1")
                 assert '"running tests 14/22"' in row_of(app, "claude-1")
                 assert "? asks 9m  #4 jose is maintained" in shown(app), "below what it does"

@@ -121,8 +121,8 @@ AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
         ((40, 12), []),
         ((80, 20), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
         ((80, 24), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
-        ((120, 40), [BUSY, f"{AT_WORK}  · claude-6 idle"]),
-        ((260, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  · claude-6 idle"]),
+        ((120, 40), [BUSY, f"{AT_WORK}  ○ claude-6 idle"]),
+        ((260, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  ○ claude-6 idle"]),
     ],
 )
 def test_those_at_work_have_their_own_row_on_a_high_screen_where_not_all_agents_would_have_room_for_words(size, shown):
@@ -150,7 +150,7 @@ NAMED = replace(entry("working", "claude-1", "#5", TESTS, "asks #4"), name="Ship
     ("width", "shown"),
     [
         (80, f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} asks #4  +1 idle"),
-        (120, f" ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow {TESTS} asks #4   · watcher idle"),
+        (120, f" ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow {TESTS} asks #4   ○ watcher idle"),
     ],
 )
 def test_the_name_of_the_task_at_work_gives_way_first(width, shown):
@@ -158,18 +158,18 @@ def test_the_name_of_the_task_at_work_gives_way_first(width, shown):
 
 
 def test_those_that_have_finished_stand_last_where_there_is_room():
-    done = replace(entry("idle", "codex-1"), word="finished")
-    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  · codex-1 finished  · codex-1 finished"
-    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  · codex-1 finished"
+    done = replace(entry("idle", "codex-1"), word="finished", mark="–")
+    assert line(80, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  – codex-1 finished  – codex-1 finished"
+    assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  – codex-1 finished"
     assert line(40, MANY[1], finished=[done]) == " ? claude-2 waiting #7"
-    assert line(80, finished=[done]) == " no agent connected  · codex-1 finished"
+    assert line(80, finished=[done]) == " no agent connected  – codex-1 finished"
 
 
 def test_an_agent_that_works_on_after_a_question_shows_both():
     asking = entry("working", "claude-1", "#5", TESTS, "asks #4")
     assert line(80, asking) == f" ◐ claude-1 #5 {TESTS} asks #4"
     assert line(90, MANY[1], asking, entry("idle", "watcher")) == (
-        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} asks #4  · watcher idle"
+        f" ? claude-2 waiting #7  ◐ claude-1 #5 {TESTS} asks #4  ○ watcher idle"
     )
     assert line(30, asking) == " ◐ claude-1 #5 asks #4"
 
@@ -205,9 +205,11 @@ def test_a_working_agent_is_not_hidden_by_what_another_asks():
 
 def test_idle_agents_are_one_item_behind_all_others():
     idle = (entry("idle", "codex-2"), entry("idle", "watcher"))
-    assert line(80, MANY[1], *idle) == " ? claude-2 waiting #7  · codex-2, watcher idle"
+    assert line(80, MANY[1], *idle) == " ? claude-2 waiting #7  ○ codex-2, watcher idle"
     assert line(48, MANY[1], *idle) == " ? claude-2 waiting #7  +2 idle", "with all names or none"
-    assert line(80, *idle, finished=[replace(idle[0], word="finished")]).startswith(" · codex-2, watcher idle  · ")
+    assert line(80, *idle, finished=[replace(idle[0], word="finished", mark="–")]).startswith(
+        " ○ codex-2, watcher idle  – "
+    )
 
 
 def test_the_verb_before_a_tool_gives_way_before_the_tool():

@@ -28,7 +28,7 @@ LONG = (
 async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with opened(app) as pilot:
-        assert "· claude-2 idle" in agents_line(app)
+        assert "○ claude-2 idle" in agents_line(app)
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)

@@ -637,7 +637,7 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: agents_line(app) == " · claude-1, claude-2 idle")
+        await until(pilot, lambda: agents_line(app) == " ○ claude-1, claude-2 idle")
         assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • ")
 
 

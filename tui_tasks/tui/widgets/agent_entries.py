@@ -329,7 +329,7 @@ class AgentEntries:
         about: TaskLine | None = None,
     ) -> AgentEntry:
         """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
-        looks = AGENT_LOOKS["left" if state == "gone" else state]
+        looks = AGENT_LOOKS["left" if state == "gone" else "finished" if word == "finished" else state]
         mark = looks.mark(ascii_only=self.context.ascii_only)
         task, act = member.last_task if has_task else about, self._agents
         if has_task and task is not None and state in ("gone", *AT_WORK):

@@ -131,7 +131,7 @@ def agent_groups(
 
 
 def _with_idle_as_one(groups: list[Group], shown: Sequence[AgentEntry]) -> list[Group]:
-    """Return the groups with one for all that are idle: `· codex-2, watcher idle`."""
+    """Return the groups with one for all that are idle: `○ codex-2, watcher idle`."""
     idle = [at for at, entry in enumerate(shown) if (entry.state, entry.word) == ("idle", "idle")]
     if len(idle) < 2 or idle != list(range(idle[0], len(shown))):
         return groups
