@@ -433,16 +433,16 @@ def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
 @pytest.mark.parametrize(
     ("progress", "cells", "shown"),
     [
-        (0.0, 5, "▱▱▱▱▱"),
-        (0.001, 5, "▰▱▱▱▱"),
-        (2 / 9, 9, "▰▰▱▱▱▱▱▱▱"),
-        (0.25, 7, "▰▱▱▱▱▱▱"),
-        (0.69, 10, "▰▰▰▰▰▰▱▱▱▱"),
-        (0.999, 5, "▰▰▰▰▱"),
-        (1.0, 5, "▰▰▰▰▰"),
-        (7.0, 2, "▰▰"),
-        (-1.0, 2, "▱▱"),
-        (float("nan"), 2, "▱▱"),
+        (0.0, 5, "─────"),
+        (0.001, 5, "━────"),
+        (2 / 9, 9, "━━───────"),
+        (0.25, 7, "━──────"),
+        (0.69, 10, "━━━━━━────"),
+        (0.999, 5, "━━━━─"),
+        (1.0, 5, "━━━━━"),
+        (7.0, 2, "━━"),
+        (-1.0, 2, "──"),
+        (float("nan"), 2, "──"),
         (0.5, 0, ""),
         (0.5, -3, ""),
     ],
@@ -451,7 +451,7 @@ def test_a_bar_is_never_fuller_than_what_is_done_and_full_only_when_all_is(
     progress: float, cells: int, shown: str
 ) -> None:
     assert glyphs.bar(progress, cells) == shown
-    assert glyphs.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("▰▱", "#."))
+    assert glyphs.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("━─", "=-"))
 
 
 def test_names_that_differ_at_their_ends_alone_look_different_where_there_is_little_room():

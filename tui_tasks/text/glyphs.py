@@ -126,8 +126,8 @@ def sign(name: str, *, ascii_only: bool = False) -> str:
     return SIGNS[name][ascii_only]
 
 
-BAR: Final = ("▰▱", "#.")
-"""The cells of a progress bar, full and empty, and their letters: no rule looks like them."""
+BAR: Final = ("━─", "=-")
+"""The cells of a progress bar, full and empty, and their letters."""
 
 
 def shares(numbers: Sequence[float], cells: int) -> list[int]:
@@ -144,7 +144,7 @@ def shares(numbers: Sequence[float], cells: int) -> list[int]:
 
 
 def bar(progress: float, cells: int, *, ascii_only: bool = False) -> str:
-    """Return a bar of `cells` cells for `progress` from 0 to 1: `▰▰▰▱▱▱`, or `###...`.
+    """Return a bar of `cells` cells for `progress` from 0 to 1: `━━━───`, or `===---`.
 
     It is empty only at 0 and full only at 1, if there are enough cells.
     """

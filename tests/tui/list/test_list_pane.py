@@ -409,11 +409,11 @@ async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below
 @pytest.mark.parametrize(
     ("has_checked", "text", "cells"),
     [
-        (False, "2/9 done · 1 skipped · 1 failed ▰▰▱▰▱▱▱▱▱", (2, 1, 1)),
-        (True, "2/9 done · 1 skipped · 2 failed ▰▰▱▰▰▱▱▱▱", (2, 1, 2)),
+        (False, "2/9 done · 1 skipped · 1 failed ━━━━─────", (2, 1, 1)),
+        (True, "2/9 done · 1 skipped · 2 failed ━━━━━────", (2, 1, 2)),
     ],
 )
-async def test_the_bar_has_a_cell_a_task_and_a_colour_for_what_failed_alone(
+async def test_the_bar_has_a_cell_a_task_and_the_colour_of_the_state_of_what_is_closed(
     app, plan, report, has_checked, text, cells
 ):
     if has_checked:
@@ -423,11 +423,11 @@ async def test_the_bar_has_a_cell_a_task_and_a_colour_for_what_failed_alone(
         assert line.endswith(f"{text} ─")
         style = StyleCache.of(app).style
         rule = app.screen.query_one("#list-rule", FrameLine).render_line(0)
-        *bars, _ = [(len(part.text), part.style.color) for part in rule if part.style and part.text.strip("▰▱") == ""]
-        colors = ("$muted", "$muted", "$state-failed")
+        bars = [(len(part.text), part.style.color) for part in rule if part.style and part.text.strip("━") == ""]
+        colors = ("$state-done", "$state-skipped", "$state-failed")
         assert bars == [(number, style(color).color) for number, color in zip(cells, colors, strict=True)]
         reds = [part.text for part in rule if part.style and part.style.color == style("$state-failed").color]
-        assert reds == ["2 failed", "▰▰"] if has_checked else ["1 failed", "▰"]
+        assert reds == ["2 failed", "━━"] if has_checked else ["1 failed", "━"]
 
 
 async def test_a_list_of_three_tasks_has_no_bar_and_no_blank_for_one(plan, make_app):
@@ -441,7 +441,7 @@ async def test_the_bar_gets_shorter_where_the_numbers_beside_it_need_the_room(ap
     agent(EditTask(plan[8], {"status": "cancelled"}))
     async with opened(app, (78, 24)):
         (line,) = (line for line in lines(app) if line.startswith("─ Plan"))
-        assert re.search("─ 2/9 done · 1 skipped · 1 cancelled · 1 failed ▰▰▱+▰▱+ ─$", line)
+        assert re.search("─ 2/9 done · 1 skipped · 1 cancelled · 1 failed ━━━+─+ ─$", line)
 
 
 async def test_the_row_of_the_task_that_is_next_says_so_also_when_another_becomes_the_next(app, plan):
@@ -462,15 +462,15 @@ async def test_failures_that_were_put_away_are_named_so_where_the_list_counts_th
     async with opened(app) as pilot:
         await press(app, pilot, ".", ".")
         assert "✗ failures put away" in counts_line(app)
-        assert "2/9 done · 1 skipped · 1 failed, put away ▰" in shown(app)
+        assert "2/9 done · 1 skipped · 1 failed, put away ━" in shown(app)
         by_agent(plan, "claude-2", EditTask(plan[8], {"status": "failed"}), now=NOW + SECOND)
         await until(pilot, lambda: "✗ 1 failed" in counts_line(app))
-        await until(pilot, lambda: "· 2 failed, 1 put away ▰" in shown(app))
+        await until(pilot, lambda: "· 2 failed, 1 put away ━" in shown(app))
         app.context.clock.now = lambda: NOW + 2 * SECOND
         await press(app, pilot, ".", ".")
-        assert "✗ failures put away" in counts_line(app) and "· 2 failed, all put away ▰" in shown(app)
+        assert "✗ failures put away" in counts_line(app) and "· 2 failed, all put away ━" in shown(app)
         await press(app, pilot, "u")
-        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 put away ▰" in shown(app)
+        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 put away ━" in shown(app)
 
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):

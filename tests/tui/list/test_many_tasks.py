@@ -49,7 +49,7 @@ async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan,
         await press(app, pilot, "V")
         await pilot.press("d", "y")
         await until(pilot, lambda: "3 of 9" in said(app))
-        assert said(app) == "Writing  ▰▰▰▰▰▰▱▱▱▱▱▱▱▱▱▱▱▱▱▱  3 of 9"
+        assert said(app) == "Writing  ━━━━━━──────────────  3 of 9"
         # The pilot would wait until nothing is written any more.
         for _ in range(2):
             app.simulate_key("j")

@@ -73,7 +73,7 @@ class ListLines:
         return sign(name, ascii_only=self._context.ascii_only)
 
     def _rule(self, width: int) -> Sequence[Part]:
-        """`─ Plan   9 tasks ──── 2/9 done ▰▰▰▱▱▱ ─`, with a tee where the divider to the detail meets it."""
+        """`─ Plan   9 tasks ──── 2/9 done ━━━─── ─`, with a tee where the divider to the detail meets it."""
         context, home = self._context, self._context.state.current_list
         if home is not None and layout.is_compact(self._size()):
             return rule_parts(context, width, [(one_line(home.name, width - _AROUND), "bold")])
@@ -117,7 +117,7 @@ class ListLines:
         return parts
 
     def _progress(self, home: TaskList, room: int) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 3 failed, 2 put away ▰▰▰▰▰▱▱▱▱`, with as much of a bar as fits."""
+        """`2/9 done · 1 skipped · 3 failed, 2 put away ━━━━━────`, with as much of a bar as fits."""
         counts = self._context.state.counts_of(home)
         counts["failed"] += counts[FAILED_OTHERWISE]
         failed, are_put_away = self._failed(home, counts)
@@ -133,10 +133,8 @@ class ListLines:
         return [*words, (" ", ""), *self._bar(home, counts, left)] if has_bar else words
 
     def _bar(self, home: TaskList, counts: Mapping[str, int], cells: int) -> Sequence[Part]:
-        """Return a bar: a cell a task where it is long enough, full for what is done or failed; those still open are
-        last.
-
-        Only failed tasks have a colour: a green one would call work proven that was reported done.
+        """Return a bar: a cell a task where it is long enough, heavy and in the colour of its state for what is closed;
+        those still open are last.
         """
         numbers = {
             "done": counts["done"],
@@ -145,10 +143,7 @@ class ListLines:
         }
         *closed, left = shares((*numbers.values(), max(0, home.total - sum(numbers.values()))), cells)
         full, rest = BAR[self._context.ascii_only]
-        bars = [
-            ((rest if state == "skipped" else full) * length, LOOKS[state].color if state == "failed" else "$muted")
-            for state, length in zip(numbers, closed, strict=True)
-        ]
+        bars = [(full * length, LOOKS[state].color) for state, length in zip(numbers, closed, strict=True)]
         return [*bars, (rest * left, "$rule")]
 
     def _failed(self, home: TaskList, counts: Mapping[str, int]) -> tuple[str, bool]:

@@ -37,8 +37,6 @@ _LETTERS: Final = str.maketrans(
         **dict.fromkeys("█▇▆▅▄▃▉▊▋━", "#"),
         **dict.fromkeys("┬┴├┤┼", "+"),
         "▲": "!",
-        "▰": "#",
-        "▱": ".",
         "·": ".",
         "…": "~",
         "•": "*",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, BAR, LOOKS, PROOF_LOOKS, SIGNS, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
@@ -262,7 +262,6 @@ _OTHERS: Final = (
     LegendLine("=", "$changed", "an answer or a decision, in the log"),
     LegendLine("~", "$muted", "an edit, in the log"),
     LegendLine("x", "$muted", "a deletion, in the log"),
-    LegendLine("▰▱", "$state-done", "progress: done, skipped and failed in their colours, then what is open"),
     LegendLine("▁▂▃▄▅▆▇█", "$state-in-progress", "activity or number over time, low to high"),
     LegendLine("━", "~primary", "a number as a bar, in the statistics"),
     LegendLine("▏▎▍▌▋▊▉", "$muted", "part of a bar in charts; runs of a job"),
@@ -306,4 +305,6 @@ def legend(*, ascii_only: bool) -> list[LegendLine]:
         LegendLine(agents[word].mark(ascii_only=ascii_only), agents[word].color, f"agent {word}: {meaning}")
         for word, meaning in _AGENT_WORDS.items()
     ]
-    return [*lines, *states, *signs, *_OTHERS, *_COLORS]
+    progress = "progress: done, skipped and failed in their colours, then what is open"
+    progress_line = LegendLine(BAR[ascii_only], LOOKS["done"].color, progress)
+    return [*lines, *states, *signs, progress_line, *_OTHERS, *_COLORS]
