@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from textual import events
 
@@ -39,6 +41,7 @@ async def test_the_switcher_tells_what_is_open_who_works_and_what_needs_you(thre
         assert "needs you" not in row(app, "web")
         assert "1 needs you" in row(app, "api")
         assert "3 need you" in row(app, "All projects")
+        assert re.search("✗ [0-9]+ tasks?$", row(app, "All projects").rstrip()), "others fail too, above"
         assert "2 need you" in row(app, "(no project)")
         titles = [line.lstrip(" >*").split("  ")[0] for line in lines(app) if " open " in line]
         assert titles == ["All projects", "api", "infra", "web", "(no project)"]

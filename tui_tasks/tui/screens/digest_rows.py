@@ -235,7 +235,7 @@ class DigestRows(RowDrawing[DigestRow]):
             others[_look(line)] += 0 if line.counted_as else line.things
         failed, asked = numbers.pop("failed", 0), numbers.pop("question", 0)
         trouble: dict[str, int] = {word: numbers.pop(word) for word in TROUBLE if word in numbers}
-        shown = [(LOOKS["needs_you"], asked, counted(asked, "question"), f"{asked:,} ask")]
+        shown = [(LOOKS["needs_you"], asked, counted(asked, "question"), f"{asked:,}")]
         shown += [(LOOKS["failed"], failed, counted(failed, "failed"), "")]
         stuck = sum(trouble.values())
         shown += [(_STUCK, stuck, trouble_text(trouble), "" if stuck else "0")]

@@ -81,7 +81,7 @@ class ProjectRows(EntryRows):
             (f"{f'{entry.unfinished} open':<10}", "$muted"),
             (f"{agents + works:<21}", "$state-in-progress" if entry.working else "$muted"),
             (f"{mark('needs_you')} {needs}   " if entry.needed else "", "$state-needs-you"),
-            (f"{mark('failed')} {entry.failed} failed" if entry.failed else "", "$state-failed"),
+            (f"{mark('failed')} {count(entry.failed, 'task')}" if entry.failed else "", "$state-failed"),
         ]
 
 

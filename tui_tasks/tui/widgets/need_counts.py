@@ -79,7 +79,7 @@ class NeedCounts:
     def _count(self, number: int, word: str, kind: str) -> Count:
         looks = look(kind)
         mark = self.mark(looks, looks.color if number else "$muted")
-        brief = f"{number:,} ask" if word == "question" else None
+        brief = f"{number:,}" if word == "question" else None
         return Count(mark, counted(number, word), f"{number:,}", lambda: self._context.do("asks"), brief)
 
     def _failed(self, found: Sequence[Need]) -> Count:
