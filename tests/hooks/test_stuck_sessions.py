@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tests.hooks.playing import Player
 from tui_tasks.core.read.agents import stuck_signs
-from tui_tasks.core.read.agents.stuck_agents import Cause, Thresholds, causes
+from tui_tasks.core.read.agents.stuck_causes import Cause, Thresholds, causes
 from tui_tasks.core.store import Store
 
 LIMITS = Thresholds()

@@ -28,7 +28,7 @@ from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import last_words, stuck_signs
-from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
+from tui_tasks.core.read.agents.stuck_causes import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.tasks import task_search
 from tui_tasks.core.schedule import policy

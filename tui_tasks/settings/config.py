@@ -20,7 +20,7 @@ from tui_tasks import regular_files
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read.agents.stuck_agents import Thresholds
+from tui_tasks.core.read.agents.stuck_causes import Thresholds
 from tui_tasks.core.rules.agents import standing_answers
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.agents.stuck_agents import Thresholds
+from tui_tasks.core.read.agents.stuck_causes import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.run_marks import inside_run

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign
+from tui_tasks.core.read.agents.stuck_causes import AgentActivity, Sign
 from tui_tasks.text.times import SECOND
 
 NOW = 1_767_352_934 * SECOND

@@ -19,7 +19,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.agents import last_words, stuck_signs
-from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
+from tui_tasks.core.read.agents.stuck_causes import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from tests.core.read.stuck_traces import NOW, TRACES, Trace, minutes, sign
-from tui_tasks.core.read.agents import stuck_agents
-from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Thresholds
+from tui_tasks.core.read.agents import stuck_causes
+from tui_tasks.core.read.agents.stuck_causes import AgentActivity, Thresholds
 from tui_tasks.text.times import SECOND
 
 
 def judged(trace: Trace) -> str | None:
-    found = stuck_agents.causes(trace.activities, NOW, Thresholds())
+    found = stuck_causes.causes(trace.activities, NOW, Thresholds())
     cause = found.get(trace.activities[0].agent)
     return cause.kind if cause is not None else None
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
 def test_a_cause_is_a_line_with_the_instant_since_when(trace: Trace) -> None:
-    for cause in stuck_agents.causes(trace.activities, NOW, Thresholds()).values():
+    for cause in stuck_causes.causes(trace.activities, NOW, Thresholds()).values():
         assert 0 < cause.since <= NOW
         assert cause.text.strip()
         assert "\n" not in cause.text
@@ -66,15 +66,15 @@ def thresholds() -> Iterator[tuple[Thresholds, AgentActivity]]:
 
 @pytest.mark.parametrize(("changed", "activity"), thresholds())
 def test_each_threshold_is_the_humans_to_set(changed: Thresholds, activity: AgentActivity) -> None:
-    assert "a" in stuck_agents.causes([activity], NOW, Thresholds())
-    assert stuck_agents.causes([activity], NOW, changed) == {}
+    assert "a" in stuck_causes.causes([activity], NOW, Thresholds())
+    assert stuck_causes.causes([activity], NOW, changed) == {}
 
 
 def test_who_waits_for_one_that_is_stuck_is_stuck_along_the_line() -> None:
     first = AgentActivity(agent="a", signs=(sign(30),))
     second = AgentActivity(agent="b", signs=(sign(3),), waits_for="a", waits_since=NOW - minutes(40))
     third = AgentActivity(agent="c", signs=(sign(2),), waits_for="b", waits_since=NOW - minutes(2))
-    found = stuck_agents.causes([third, second, first], NOW, Thresholds())
+    found = stuck_causes.causes([third, second, first], NOW, Thresholds())
     assert {name: cause.kind for name, cause in found.items()} == {"a": "silent", "b": "agent", "c": "agent"}
     assert found["b"].since == NOW - minutes(30)
     assert found["c"].text == "waits for b, which is stuck"
@@ -83,4 +83,4 @@ def test_who_waits_for_one_that_is_stuck_is_stuck_along_the_line() -> None:
 def test_two_that_wait_for_each_other_end_the_search() -> None:
     one = AgentActivity(agent="a", signs=(sign(1),), waits_for="b", waits_since=NOW - minutes(9))
     two = AgentActivity(agent="b", signs=(sign(1),), waits_for="a", waits_since=NOW - minutes(9))
-    assert stuck_agents.causes([one, two], NOW, Thresholds()) == {}
+    assert stuck_causes.causes([one, two], NOW, Thresholds()) == {}

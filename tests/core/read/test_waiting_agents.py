@@ -10,7 +10,7 @@ from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import agent_states, agent_views, stuck_agents, stuck_signs
+from tui_tasks.core.read.agents import agent_states, agent_views, stuck_causes, stuck_signs
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.dialects.requests import Identity
@@ -55,8 +55,8 @@ class Serving:
     @property
     def cause(self) -> str | None:
         """Why it is stuck."""
-        found = stuck_agents.causes(
-            stuck_signs.of_agents(self.store.db, self.clock()), self.clock(), stuck_agents.Thresholds()
+        found = stuck_causes.causes(
+            stuck_signs.of_agents(self.store.db, self.clock()), self.clock(), stuck_causes.Thresholds()
         )
         return found["alpha"].kind if "alpha" in found else None
 
@@ -111,7 +111,7 @@ def test_one_that_waits_for_two_answers_waits_on_for_the_other(alpha):
 def test_a_request_ends_what_is_recorded_about_its_silence(alpha, request_):
     tool, arguments = request_
     alpha.later(700)
-    StuckWatch(stuck_agents.Thresholds).look(alpha.store, alpha.clock())
+    StuckWatch(stuck_causes.Thresholds).look(alpha.store, alpha.clock())
     assert alpha.state == "stuck"
     alpha.later(1)
     alpha.send(tool, **arguments)

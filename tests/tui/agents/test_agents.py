@@ -45,7 +45,7 @@ from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, La
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import state_of
-from tui_tasks.core.read.agents.stuck_agents import Thresholds
+from tui_tasks.core.read.agents.stuck_causes import Thresholds
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.read.agents import stuck_signs
-from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
+from tui_tasks.core.read.agents.stuck_causes import Thresholds, causes
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.task_app import TaskApp

@@ -134,7 +134,7 @@ class NoteStuck(Operation, frozen=True):
 
     Attributes:
         agent: the agent.
-        cause: a kind of `stuck_agents.Cause`.
+        cause: a kind of `stuck_causes.Cause`.
         text: a line about the cause.
         since: when it became stuck.
     """

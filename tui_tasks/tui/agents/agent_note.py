@@ -12,7 +12,7 @@ from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
-from tui_tasks.core.read.agents.stuck_agents import Sign
+from tui_tasks.core.read.agents.stuck_causes import Sign
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text import times

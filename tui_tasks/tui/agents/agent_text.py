@@ -18,7 +18,7 @@ from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, asked_for, process
-from tui_tasks.core.read.agents.stuck_agents import Sign
+from tui_tasks.core.read.agents.stuck_causes import Sign
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine

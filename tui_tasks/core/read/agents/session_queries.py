@@ -105,7 +105,7 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         uid: the agent's name.
-        cause: a kind of `stuck_agents.Cause`; None: it is not stuck.
+        cause: a kind of `stuck_causes.Cause`; None: it is not stuck.
         text: a line about the cause.
         since: when it became stuck, in microseconds since the epoch.
     """

@@ -1,4 +1,4 @@
-"""What agents did, for `stuck_agents` to judge: read of those alone that have work or wait."""
+"""What agents did, for `stuck_causes` to judge: read of those alone that have work or wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.last_words import goes_on, speakers, working
 from tui_tasks.core.read.agents.session_queries import Seen, Stuck
-from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign, repeated
+from tui_tasks.core.read.agents.stuck_causes import AgentActivity, Sign, repeated
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow
