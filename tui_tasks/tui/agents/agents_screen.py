@@ -29,7 +29,7 @@ from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import NARROW, has_air, is_wide
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
@@ -331,7 +331,7 @@ class AgentsScreen(Overlay):
         is_past = self.context.link.as_of is not None
         more = "of connections only the last is known" if is_past else agent_text.spent_by_all(self.members)
         taken = cell_len(self._waiting_out_of_sight()) or _NEXT
-        if more and sum(cell_len(text) for text, _ in parts) + cell_len(more) + taken + 4 <= width:
+        if more and parts_width(parts) + cell_len(more) + taken + 4 <= width:
             parts.append((f"   {more}", "$muted"))
         return parts
 

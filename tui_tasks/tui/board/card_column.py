@@ -20,7 +20,7 @@ from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardsOfColumn, ColumnSpec, widths
 from tui_tasks.tui.board.card_drawing import CardDrawing
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
@@ -163,12 +163,12 @@ class ColumnHead(FrameLine):
                 # The sign of what is dropped says little without a word.
                 has_word = len(members) > len(there) == 1 and bool(spec.state)
                 in_words.append((f"  {number} {shown.word}", shown.color) if has_word else counts[-1])
-        left = width - sum(cell_len(text) for text, _ in parts)
-        if sum(cell_len(text) for text, _ in in_words) < left - (cell_len(total[0]) if spec.state else 0):
+        left = width - parts_width(parts)
+        if parts_width(in_words) < left - (cell_len(total[0]) if spec.state else 0):
             counts = in_words
-        if not spec.state and sum(cell_len(text) for text, _ in counts) > left:
+        if not spec.state and parts_width(counts) > left:
             counts = [(text if at == 0 else text[1:], color) for at, (text, color) in enumerate(counts)]
-        if not spec.state and counts and sum(cell_len(text) for text, _ in counts) <= left:
+        if not spec.state and counts and parts_width(counts) <= left:
             return [*parts, *counts]
         left -= cell_len(total[0])
         parts.append(total)

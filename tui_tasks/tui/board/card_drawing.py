@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import Card
-from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.board.board_columns import WIDE
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, lines_of, width_of
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.tasks.task_text import EmptiedNote
 
@@ -159,7 +158,7 @@ class CardDrawing(RowDrawing[Card]):
         ends_in_age = content.age == last[-1] != "" and (not content.note[0] or content.choice in last)
         if len(whole) > len(lines) and not ends_in_age and not any(more in text for line in lines for text, _ in line):
             # A line that fills its cells has it in the margin.
-            used = self._indent(content) + sum(cell_len(text) for text, _ in lines[-1])
+            used = self._indent(content) + parts_width(lines[-1])
             lines[-1] = [*lines[-1], (f" {more}" if used + 2 <= look.width else more, "$muted")]
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]

@@ -17,7 +17,7 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.painting import text_lines
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.task_text import after_text, ask_of, field_parts, last_word
 
@@ -176,7 +176,7 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
     most_of_name = min(most, 2 if is_small else _NAME_LINES)
     name = _name(content, room, most_of_name, ascii_only)
     is_full = len(name) == most > 1 and len(standing) == 1 and not first
-    if is_full and _width(name[-1]) + 2 + _width(standing[0]) <= room:
+    if is_full and parts_width(name[-1]) + 2 + parts_width(standing[0]) <= room:
         return [*name[:-1], [*name[-1], ("  ", ""), *standing[0]]]
     # The lines above the board have the whole question.
     is_short = bool(content.choice) and most == _NAME_AND_CHOICE and len(name) > 1
@@ -236,10 +236,6 @@ def _name(content: CardContent, room: int, most: int, ascii_only: bool) -> list[
     return [[(line, color)] for line in wrapped(content.name, room, most, ascii_only=ascii_only)]
 
 
-def _width(parts: Sequence[Part]) -> int:
-    return sum(cell_len(text) for text, _ in parts)
-
-
 def _joined(parts: Sequence[Part], room: int, ascii_only: bool, age_part: str) -> list[list[Part]]:
     """Return the parts on lines of `room` cells, with dots between those of a line; an age takes the part before it
     along to its line, and has as many cells there as the next ages have: the lines stay as they are when it changes.
@@ -257,7 +253,7 @@ def _joined(parts: Sequence[Part], room: int, ascii_only: bool, age_part: str) -
             if before is not None:
                 lines[-1].pop()
             lines.append([*([before, (dot(ascii_only), "$muted")] if before is not None else []), (shown, style)])
-            used = _width(lines[-1]) + cells - cell_len(shown)
+            used = parts_width(lines[-1]) + cells - cell_len(shown)
     return lines
 
 
@@ -273,7 +269,7 @@ def _append(
     line: list[Part], text: str, room: int, ascii_only: bool, color: str = "$muted", *, least: int = _LEAST_NOTE
 ) -> None:
     """Add the beginning of a note to a line, if enough of it fits."""
-    left = room - _width(line) - 3
+    left = room - parts_width(line) - 3
     if left >= least:
         line += [(dot(ascii_only), "$muted"), (safe_line(text, left, ascii_only=ascii_only), color)]
 

@@ -4,7 +4,7 @@ is, and since when. A key acts on no row that has not stood on screen long enoug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from time import monotonic
 from typing import Any, Final
@@ -23,7 +23,7 @@ from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, Ro
 from tui_tasks.tui.inbox.inbox_rows import InboxRows
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
@@ -216,7 +216,7 @@ class DetailHeading:
         if (span := self._rows.standing_lasts(line)) is not None:
             lasts(span)
         both: list[Part] = [*more, (" · ", "$rule"), *state] if more and state else [*more, *state]
-        has_room = _size([*title, *both]) + _FRAME <= width
+        has_room = parts_width([*title, *both]) + _FRAME <= width
         return rule_parts(self._context, width, title, both if has_room else more)
 
     def is_whole(self, width: int) -> bool:
@@ -270,8 +270,4 @@ class DetailHeading:
 
     def _room(self, line: InboxLine, width: int) -> int:
         """Return how many cells there are for name and facts, whether there is more below or not."""
-        return width - _FRAME - max(_size(self._state(line)), _size(self._more))
-
-
-def _size(parts: Sequence[Part]) -> int:
-    return sum(cell_len(text) for text, _ in parts)
+        return width - _FRAME - max(parts_width(self._state(line)), parts_width(self._more))

@@ -15,7 +15,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui import layout
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.projects import is_dialects_own
@@ -84,7 +84,7 @@ class ListLines:
         side = side_width(home, self._size())
         room = width - side
         name = self._name(home, room - 4)
-        left = room - _AROUND - sum(cell_len(text) for text, _ in name)
+        left = room - _AROUND - parts_width(name)
         above = rule_parts(context, room, name, self._progress(home, left))
         return [*above, (self._sign("tee") + self._sign("rule") * (side - 1), "$rule")] if side else above
 
@@ -128,7 +128,7 @@ class ListLines:
             ("failed", failed, "$muted" if are_put_away else LOOKS["failed"].color),
         ):
             words += [(" · ", "$muted"), (text, style)] if counts[status] else []
-        left = min(_BAR, home.total, room - sum(cell_len(text) for text, _ in words) - 1)
+        left = min(_BAR, home.total, room - parts_width(words) - 1)
         has_bar = left >= max(_FEWEST, min(_LEAST_BAR, home.total))
         return [*words, (" ", ""), *self._bar(home, counts, left)] if has_bar else words
 
@@ -162,8 +162,8 @@ class ListLines:
         home = self._context.state.current_list
         if home is None or not home.total:
             return ()
-        ways, room = self._numbers(home), width - _cells(self._changed(width)) - 1
-        return next((way for way in ways if _cells(way) < room), ways[-1])
+        ways, room = self._numbers(home), width - parts_width(self._changed(width)) - 1
+        return next((way for way in ways if parts_width(way) < room), ways[-1])
 
     def _numbers(self, home: TaskList) -> list[list[Part]]:
         """Return how many tasks there are, and how many are marked or how they are sorted, the longest first."""
@@ -176,9 +176,5 @@ class ListLines:
     def _changed(self, width: int) -> Sequence[Part]:
         """Return `• failed #3, asked #4 #7, +3 ` beside the number of tasks; nothing where nothing has changed."""
         home = self._context.state.current_list
-        beside = _cells(self._numbers(home)[:2][-1]) if home is not None else 0
+        beside = parts_width(self._numbers(home)[:2][-1]) if home is not None else 0
         return [*parts, (" ", "")] if (parts := Changes(self._context).within(width - beside - 3)) else ()
-
-
-def _cells(parts: Sequence[Part]) -> int:
-    return sum(cell_len(text) for text, _ in parts)

@@ -23,7 +23,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.styles import Part, StyleCache, parts_width
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, PaintWhenVisible, ResilientMessages
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class LinePainter(ResilientMessages, PaintWhenVisible, NoRelayout):
 
 def on_panel(parts: Sequence[Part], width: int) -> list[Part]:
     """Return a line of parts, filled to `width` cells, on the ground of a bar."""
-    return [(text, f"{style} ^panel") for text, style in [*parts, (" " * (width - _width(parts)), "")]]
+    return [(text, f"{style} ^panel") for text, style in [*parts, (" " * (width - parts_width(parts)), "")]]
 
 
 def strip_of(parts: Sequence[Part], width: int, styles: StyleCache, *, cursor: bool = False) -> Strip:
@@ -97,7 +97,7 @@ def strip_of(parts: Sequence[Part], width: int, styles: StyleCache, *, cursor: b
     if not parts and not cursor:
         return styles.strip(" " * width)
     segments = [Segment(text, styles.style(name, cursor=cursor)) for text, name in parts if text]
-    used = _width(parts)
+    used = parts_width(parts)
     if used < width:
         segments.append(Segment(" " * (width - used), styles.style("", cursor=cursor)))
     strip = Strip(segments, max(used, width))
@@ -106,17 +106,13 @@ def strip_of(parts: Sequence[Part], width: int, styles: StyleCache, *, cursor: b
 
 def changed_span(old: Sequence[Part], new: Sequence[Part], width: int) -> tuple[int, int]:
     """Return from and up to which column two lines differ; `(0, 0)` where nothing does."""
-    before, after = ([*parts, (" " * (width - _width(parts)), "")] for parts in (old, new))
+    before, after = ([*parts, (" " * (width - parts_width(parts)), "")] for parts in (old, new))
     first = _same_cells(before, after)
     if first >= width:
         return 0, 0
-    if _width(before) != width or _width(after) != width:
+    if parts_width(before) != width or parts_width(after) != width:
         return first, width
     return first, width - min(_same_cells(before[::-1], after[::-1], backwards=True), width - first)
-
-
-def _width(parts: Sequence[Part]) -> int:
-    return sum(cell_len(text) for text, _ in parts)
 
 
 def _same_cells(old: Sequence[Part], new: Sequence[Part], *, backwards: bool = False) -> int:
@@ -305,7 +301,7 @@ class FrameLine(LinePainter):
 
     @staticmethod
     def _joined(left: Sequence[Part], right: Sequence[Part], width: int) -> list[Part]:
-        used, wide = sum(cell_len(text) for text, _ in left), sum(cell_len(text) for text, _ in right)
+        used, wide = parts_width(left), parts_width(right)
         if used + wide > width:
             right, wide = (), 0
         return [*left, (" " * max(0, width - used - wide), ""), *right]
@@ -329,7 +325,7 @@ def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: 
     title = [(text.translate(_AS_DASH), style) for text, style in title]
     begin: list[Part] = [(f"{dash} ", "$rule"), *title, (" ", "")] if title else []
     end: list[Part] = [(" ", ""), *right, (f" {dash}", "$rule")] if right else []
-    room = width - sum(cell_len(text) for text, _ in begin + end)
+    room = width - parts_width(begin + end)
     if room < 0 and right:
         return rule_parts(context, width, title)
     return [*begin, (dash * max(0, room), "$rule"), *end]

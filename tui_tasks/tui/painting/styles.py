@@ -4,7 +4,7 @@ styles that widgets draw their own lines in, with letters for glyphs where the t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -223,6 +223,11 @@ _ANSI: Final = {
     "screen-selection-foreground": "ansi_black",
     "screen-selection-background": "ansi_white",
 }
+
+
+def parts_width(parts: Iterable[Part]) -> int:
+    """Return the width of parts in cells."""
+    return sum(cell_len(text) for text, _ in parts)
 
 
 def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:

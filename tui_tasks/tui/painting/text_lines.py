@@ -13,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, cell_len, safe_text
+from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, safe_text
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.line_painter import (
@@ -26,7 +26,7 @@ from tui_tasks.tui.painting.line_painter import (
     thumb,
     with_thumb,
 )
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.styles import Part, StyleCache, parts_width
 from tui_tasks.tui.widgets.textual_overrides import Focusable
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def spaced(parts: Sequence[list[Drawn]], height: int) -> list[Drawn]:
 def beside(left: Sequence[Drawn], right: Sequence[Drawn], column: int) -> Iterator[Drawn]:
     """Yield lines with those of another text from a column on."""
     for line, other in zip_longest(left, right, fillvalue=()):
-        blank = " " * (column - sum(cell_len(text) for text, _ in line))
+        blank = " " * (column - parts_width(line))
         yield [*line, (blank, ""), *other] if other else line
 
 

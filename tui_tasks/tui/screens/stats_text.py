@@ -15,7 +15,7 @@ from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.glyphs import LOOKS, spark, value_bar
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, count, duration
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import Drawn
 
 DAYS: Final = 7
@@ -201,7 +201,7 @@ def _failed_tasks(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]
             (f"{each.number:<{number}}  ", "$muted"),
             (f"{fit(each.name, name, ascii_only=ascii_only)}  ", ""),
         ]
-        room = width - sum(cell_len(text) for text, _ in head) - 6
+        room = width - parts_width(head) - 6
         when = f"{age(each.at, figures.now):>5} "
         lines.append([*head, (fit(each.why, room, ascii_only=ascii_only), ""), (when, "$muted")])
     if more := figures.tally.failed - len(figures.failures):
@@ -231,7 +231,7 @@ def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Dr
     for at in range(max(len(left), len(right))):
         one = left[at] if at < len(left) else ()
         other = right[at] if at < len(right) else ()
-        used = sum(cell_len(text) for text, _ in one)
+        used = parts_width(one)
         lines.append([*one, (" " * max(0, half + _GAP - used), ""), *other])
     return [*lines, []]
 

@@ -21,7 +21,7 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, beside, block, spaced, wrapped
 from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.tasks.task_text import field_parts
@@ -292,7 +292,7 @@ class DetailText(TextDrawing):
         left -= cell_len(title)
         facts = self._facts(details, width, lasts)
         for at, fact in enumerate(facts):
-            left -= 3 + sum(cell_len(text) for text, _ in fact)
+            left -= 3 + parts_width(fact)
             if left < 0:
                 return head, facts[at:]
             head += [(" · ", "$muted"), *fact]

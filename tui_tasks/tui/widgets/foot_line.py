@@ -19,7 +19,7 @@ from tui_tasks.text.times import SECOND, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.layout import NARROW, is_compact
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import wrapped
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def size(self) -> int:
         """The width in cells, without the gap."""
-        return sum(cell_len(text) for text, _ in self.parts)
+        return parts_width(self.parts)
 
 
 class GroupLine(FrameLine):
@@ -182,7 +182,7 @@ class FootLine(FrameLine):
         """Return as many hints as fit, the first ones first; that of the help always does. Those of the way back and of
         the help end the line.
         """
-        hints, used = self._possible_hints(width), 1 + sum(cell_len(text) for text, _ in self._moment(width))
+        hints, used = self._possible_hints(width), 1 + parts_width(self._moment(width))
         last = next((hint for hint in hints if hint[2] == "help"), None)
         used += _hint_size(last) if last else 0
         shown: list[tuple[str, str, str]] = []

@@ -16,7 +16,7 @@ from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import Changes, Counts, counts_line
@@ -81,7 +81,7 @@ class TopLine(FrameLine):
         context = self.context
         if note := self._note():
             return [(f"{note} ", "$state-needs-you bold")]
-        title = _size(self._title(width))
+        title = parts_width(self._title(width))
         if is_compact(self.app.size) and (counts := self._counts(width - title - 3)):
             return counts
         if width < NARROW:
@@ -89,7 +89,9 @@ class TopLine(FrameLine):
         room = width - title - 1 - (_WIDE_GAP if width >= WIDE else _GAP)
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
-        fitting = (parts for parts in map(_trimmed, self._ways(room, is_wide=width >= WIDE)) if _size(parts) <= room)
+        fitting = (
+            parts for parts in map(_trimmed, self._ways(room, is_wide=width >= WIDE)) if parts_width(parts) <= room
+        )
         return [*next(fitting, _trimmed(self._place(has_file=False))), (" ", "")]
 
     def _ways(self, room: int, *, is_wide: bool) -> Iterator[list[Part]]:
@@ -215,10 +217,6 @@ def _cut(name: str, cells: int, *, ascii_only: bool) -> str:
     return words or one_line(name, cells, ascii_only=ascii_only)
 
 
-def _size(parts: Sequence[Part]) -> int:
-    return sum(cell_len(text) for text, _ in parts)
-
-
 class ChangesRule(FrameLine):
     """A rule across the screen, with a title at its left. On a small screen, which has no line of counts with words,
     what has changed is at its right.
@@ -242,7 +240,7 @@ class ChangesRule(FrameLine):
     def _rule(self, width: int) -> Sequence[Part]:
         title = self._title()
         if is_compact(self.app.size):
-            room = width - _size(title) - _AROUND_CHANGES
+            room = width - parts_width(title) - _AROUND_CHANGES
             return rule_parts(self.context, width, title, Changes(self.context).within(room))
         if title or (has_air(self.app.size) and self._has_rows is None):
             return rule_parts(self.context, width, title)

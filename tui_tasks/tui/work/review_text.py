@@ -17,7 +17,7 @@ from tui_tasks.text.safe import cell_len, fit, one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, quoted
 from tui_tasks.tui.state.context import Context
 from tui_tasks.work.comments import comments_in
@@ -153,7 +153,7 @@ def facts_line(facts: WorkFacts, unsent: int, width: int, *, ascii_only: bool) -
     ]
     dot, kept, left = " - " if ascii_only else " · ", set[int](), width + 3
     for at in _BY_WEIGHT:
-        cells = sum(cell_len(text) for text, _ in pieces[at])
+        cells = parts_width(pieces[at])
         if cells and cells + 3 <= left:
             kept.add(at)
             left -= cells + 3
