@@ -123,7 +123,7 @@ def test_a_new_task_takes_its_description_from_the_editor(
     screen = start(editor=script(tmp_path, "file.write_text(file.read_text() + 'At length.')"), piped=piped)
     screen.type("nLong\x05")
     screen.wait_for(lambda: screen.shows(" Long"))
-    screen.wait_for(lambda: screen.shows("○ Long ") and screen.shows("[1 List]"))
+    screen.wait_for(lambda: screen.shows("○ #10  Long ") and screen.shows("[1 List]"))
     screen.type("\x1b")
     screen.wait_for(lambda: screen.shows("At length."))
     assert_works(screen)
