@@ -1,5 +1,8 @@
 """The log's pages: every entry once in its order, and a page far back as cheap as one near."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 from tests.tui.plan import NOW, at
@@ -178,16 +181,23 @@ def test_a_run_far_from_the_one_before_has_a_line_of_its_own(jobs):
         assert said[-2:] == ["ok 28s", "2 runs ok, last 0ms"]
 
 
+@pytest.mark.parametrize("before", [None, 1_000, 2])
 @pytest.mark.parametrize(("passed", "apart"), [(2_000, 200), (7, 200), (7, 9)])
-def test_runs_are_folded_alike_in_pages_of_every_length_and_one_by_one(jobs, monkeypatch, passed, apart):
+def test_runs_are_folded_alike_in_pages_of_every_length_and_one_by_one(jobs, monkeypatch, passed, apart, before):
+    """`before`: how far back the job of a run is searched for; None: all runs are kept."""
     monkeypatch.setattr(log_pages, "MAX_PASSED", passed)
     monkeypatch.setattr(log_folds, "_APART", apart)
+    if before is not None:
+        monkeypatch.setattr(log_folds, "_DECIDED_BEFORE", before)
+        with contextlib.closing(sqlite3.connect(jobs.plan.path, isolation_level=None)) as db:
+            db.execute("DELETE FROM run")
     with Store(jobs.plan.path) as store:
         source = EntriesOfJournal(store.db, AppState(store.db, NOW))
         found = source.find([str(seq) for seq in range(journal.newest(store.db) + 1)])
         whole = [found[key] for key in sorted(found, key=int)]
         counts = [line.count for line in whole if line.word == "run"]
-        assert max(counts) == 8 if apart == 200 else max(counts) in range(2, 8)
+        if before != 2:
+            assert max(counts) == 8 if apart == 200 else max(counts) in range(2, 8)
         for limit in (1, 5, 1000):
             for rows in (read(source.first, source.after, limit, -1), read(source.last, source.before, limit, 0)):
                 assert [row for row in rows if row.word != SEEN] == whole
@@ -198,6 +208,25 @@ def test_a_line_counts_good_runs_a_part_of_the_journal_back_and_says_that_there_
     with Store(jobs.plan.path) as store:
         said = [said for _, said in of_job(store, jobs[2], fold=log_pages.LAST) if " runs ok" in said]
         assert said == ["2+ runs ok, last 28s"]
+
+
+@pytest.mark.parametrize("often", [12, 105])
+def test_runs_that_are_not_kept_are_folded_and_named_as_others_are(plan, often):
+    with Store(plan.path) as store:
+        made = CreateJob("Nightly", "adhoc", "", "Back up", "UTC", settings={"keep_runs": 3})
+        (job,) = store.commit(made, actor="human", now=NOW)
+        for _ in range(often):
+            store.commit(RunJob(job.uid), actor="claude-1", now=NOW)
+            (run,) = job_queries.open_runs(store.db, job.uid)
+            store.commit(FinishRun(run.uid, "success", "ok"), actor="claude-1", now=NOW)
+        folded = log_pages.page(store.db, log_pages.LAST, 3, backwards=True, fold=log_pages.LAST)
+        counted = "12 runs ok" if often == 12 else "99+ runs ok"
+        assert text_of(folded[-1]) == f"Nightly  {counted}, last 0ms"
+        assert sum(line.entity == "run" for line in folded) == 1
+        only = Filter((Term("who", "claude-1"),))
+        for lines in (log_pages.page(store.db, folded[-1].seq - often, often), log_pages.page(store.db, 0, 500, only)):
+            about = [line for line in lines if line.entity == "run"]
+            assert about and {(line.job, line.name) for line in about} == {(job.uid, "Nightly")}
 
 
 def test_heartbeats_of_a_claim_have_no_line_among_folded_ones_and_can_be_asked_for(plan):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
+
+from msgspec import json
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
@@ -23,6 +25,10 @@ HEARTBEAT: Final = "claim.extended"
 _APART: Final = 200
 _COUNTED: Final = 2_000
 _BEGINS: Final = ("run.requested", "run.started")
+_DECIDED: Final = ("job.decided", "run.requested")
+"""The kinds of the entries that may have the job of a run."""
+_DECIDED_BEFORE: Final = 1_000
+"""So many entries before one about a run the job of the run is searched for, where the run is not kept."""
 ENDS: Final = "run.finished"
 """The kind of an entry that ends a run."""
 # What has a line between the runs of a job; a decision has one where a due time was not run.
@@ -88,7 +94,7 @@ def newest_progress(db: Database, actor: str, task: str | None, seq: int) -> lis
 
 
 def _job_of(entry: Any) -> Any:
-    """Return the expression for the job that an entry is about; for a run that is not kept, the run."""
+    """Return the expression for the job that an entry is about; for a run that is not kept, the run: `jobs_of_runs`."""
     of_run = RunRow.select(RunRow.job_uid).where(RunRow.uid == entry.uid)
     return fn.COALESCE(of_run, journal.value_of(entry.new, "job_uid"), entry.uid)
 
@@ -107,6 +113,13 @@ _RUNS = Statement(
         )
         .where((J.seq > slot("low")) & (J.seq <= slot("high")) & _has_line(J))
         .order_by(J.seq)
+    )
+)
+_uids: Any = fn.json_each(slot("uids")).alias("uids")
+_KEPT = Statement(lambda: RunRow.select(RunRow.uid).where(RunRow.uid.in_(RunRow.select(_uids.c.value).from_(_uids))))
+_JOBS = Statement(
+    lambda: J.select(J.seq, J.uid, journal.value_of(J.new, "job_uid")).where(
+        (J.seq >= slot("low")) & (J.seq <= slot("high")) & J.kind.in_(_DECIDED) & (J.entity == "run")
     )
 )
 _TOOK = Statement(lambda: RunRow.select(RunRow.ended_at - RunRow.started_at).where(RunRow.uid == slot("uid")))
@@ -144,12 +157,35 @@ class GoodRuns(NamedTuple):
     has_more: bool = False
 
 
+def jobs_of_runs(db: Database, runs: Mapping[int, str]) -> dict[int, str]:
+    """Return the jobs of entries about runs that are not kept, as the journal has them; `runs` has the run of each."""
+    uids = json.encode([*set(runs.values())]).decode()
+    kept = {uid for (uid,) in db.all(_KEPT, uids=uids)} if runs else set()
+    wanted = {seq: uid for seq, uid in runs.items() if uid not in kept}
+    found: dict[int, str] = {}
+    for low, high in near(wanted, _DECIDED_BEFORE):
+        rows = db.all(_JOBS, low=low - _DECIDED_BEFORE, high=high)
+        decided = {uid: (seq, job) for seq, uid, job in rows if job is not None}
+        for seq, uid in wanted.items():
+            if low <= seq <= high and uid in decided and 0 <= seq - decided[uid][0] <= _DECIDED_BEFORE:
+                found[seq] = str(decided[uid][1])
+    return found
+
+
+def _entries(db: Database, low: int, high: int) -> list[_Entry]:
+    """Return the entries with a line about a job, after a number up to another, oldest first."""
+    entries = [*map(_Entry._make, db.all(_RUNS, low=low, high=high))]
+    unknown = {each.seq: each.uid for each in entries if each.job == each.uid and each.kind in (*_BEGINS, ENDS)}
+    jobs = jobs_of_runs(db, unknown) if unknown else {}
+    return [each._replace(job=jobs[each.seq]) if each.seq in jobs else each for each in entries]
+
+
 def followed_runs(db: Database, low: int, high: int, until: int) -> list[int]:
     """Return the numbers of entries about runs, after `low` up to `high`, that have the line of one up to `until`."""
     followed: list[int] = []
     last: dict[str, _Entry] = {}
     last_end: dict[str, _Entry] = {}
-    for entry in map(_Entry._make, db.all(_RUNS, low=low, high=min(high + _APART, until))):
+    for entry in _entries(db, low, min(high + _APART, until)):
         before = last.get(entry.job)
         if before is not None and before.is_begin and before.has_line_of(entry):
             followed.append(before.seq)
@@ -167,7 +203,7 @@ def good_runs(db: Database, seqs: Collection[int]) -> dict[int, GoodRuns]:
     found: dict[int, GoodRuns] = {}
     for low, high in near(seqs, _COUNTED):
         rows: dict[str, list[_Entry]] = {}
-        for entry in map(_Entry._make, db.all(_RUNS, low=low - _COUNTED - _APART, high=high)):
+        for entry in _entries(db, low - _COUNTED - _APART, high):
             if entry.is_begin:
                 continue
             row = rows.get(entry.job, [])

@@ -73,6 +73,7 @@ J = JournalRow
 MAX_TEXT: Final = 400
 _STATUSES_WITH_REASON: Final = ("failed", "skipped")
 _NO_RUNS: Final[Mapping[int, GoodRuns]] = MappingProxyType({})
+_NO_JOBS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -183,18 +184,25 @@ _TASK = Statement(
 _LIST_NAME = Statement(lambda: ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
 
 
-def read_line(db: Database, row: Any, fold: int | None = None, runs: Mapping[int, GoodRuns] = _NO_RUNS) -> LogLine:
+def read_line(
+    db: Database,
+    row: Any,
+    fold: int | None = None,
+    runs: Mapping[int, GoodRuns] = _NO_RUNS,
+    jobs: Mapping[int, str] = _NO_JOBS,
+) -> LogLine:
     """Return the line of a row of `lines_query`; with `fold` it stands for what is folded up to that entry, of `runs`.
 
+    `jobs` has the jobs of entries about runs that are not kept.
     The line of an entry whose values cannot be read has none.
     """
     try:
-        return _line(db, row, fold, runs)
+        return _line(db, row, fold, runs, jobs)
     except journal.UNREADABLE:
-        return _line(db, (*row[:8], None, None, *row[10:]), fold, runs)
+        return _line(db, (*row[:8], None, None, *row[10:]), fold, runs, jobs)
 
 
-def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns]) -> LogLine:
+def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns], jobs: Mapping[int, str]) -> LogLine:
     seq, at, actor, kind, entity, uid, task, undoes, old, new, has_why, redo, name, list_id, number, gone = (
         journal.as_text(row)
     )
@@ -203,7 +211,7 @@ def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns]
     if entity == "task" and kind == "task.updated" and now.get("status") in _STATUSES_WITH_REASON:
         more["reason"] = _reason(db, task, str(now["status"]), seq)
     elif entity in ("run", "job"):
-        more = _of_job(db, entity, uid, now)
+        more = _of_job(db, entity, uid, now, jobs.get(seq, uid))
     elif entity == "list":
         more["name"] = name or _name_of_list(db, uid)
     elif entity in ("claim", "session", "work") and (holder := _holder(db, entity, uid)) not in (None, actor):
@@ -282,10 +290,13 @@ def _reason(db: Database, task: str, status: str, seq: int) -> str | None:
     return task_records.reason_of(db, task, change)[:MAX_TEXT] or None if change is not None else None
 
 
-def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any]) -> dict[str, Any]:
-    """Return the uid and the name of the job of an entry, and how long a run that has ended was, and why it failed."""
+def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any], found: str) -> dict[str, Any]:
+    """Return the uid and the name of the job of an entry, and how long a run that has ended was, and why it failed.
+
+    `found`: the job where neither a kept run nor the entry has it.
+    """
     run = job_lines.run_line(db, uid) if entity == "run" else None
-    job_uid = run.job_uid if run is not None else new.get("job_uid", uid)
+    job_uid = run.job_uid if run is not None else new.get("job_uid", found)
     job = job_queries.any_job(db, job_uid)
     details: dict[str, Any] = {"job": job_uid, "name": job.name if job is not None else None}
     if run is not None and new.get("state") == "final":

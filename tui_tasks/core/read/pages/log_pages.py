@@ -135,7 +135,7 @@ def page(
     if only or fold is not None:
         return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
     rows = db.all(_BEFORE if backwards else _AFTER, seq=seq, limit=limit)
-    return LogPage(read_line(db, row) for row in (reversed(rows) if backwards else rows))
+    return LogPage(_read_lines(db, [*reversed(rows)] if backwards else rows, None))
 
 
 def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool, fold: int | None) -> LogPage:
@@ -202,7 +202,8 @@ def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | No
 def _read_lines(db: Database, rows: Sequence[Any], fold: int | None) -> Iterator[LogLine]:
     ends = [row[0] for row in rows if row[3] == log_folds.ENDS] if fold is not None else []
     runs = log_folds.good_runs(db, ends)
-    return (read_line(db, row, fold, runs) for row in rows)
+    jobs = log_folds.jobs_of_runs(db, {row[0]: row[5] for row in rows if row[4] == "run"})
+    return (read_line(db, row, fold, runs, jobs) for row in rows)
 
 
 def _statements(db: Database, only: Filter) -> dict[str, Statement]:
