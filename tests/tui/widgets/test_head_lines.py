@@ -950,8 +950,8 @@ async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan,
     by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}))
     async with opened(make_app(plan.path), (60, 40)) as pilot:
         for width, words in (
-            (120, "auth.db  live  next, after #5: #6 Write integration tests  ◷ S1 in 14m"),
-            (100, "next, after #5: #6 Write integration tests  ◷ S1 in 14m"),
+            (120, "next, after #5: #6 Write integration tests  ◷ Server status in 14m"),
+            (100, "next, after #5: #6 Write integration…  ◷ Server status 14m"),
             (80, "next, after #5: #6 Write…  ◷ S1 in 14m"),
             (70, "next #6 after #5  ◷ S1 in 14m"),
             (60, "next #6 after #5"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.widget import Widget
 
+    from tui_tasks.core.snapshots import Task
     from tui_tasks.tui.state.context import Context
 
 _BEHIND_SECONDS: Final = 2.0
@@ -40,6 +41,7 @@ _GAP: Final = 2
 # the longest and the shortest of a task that is not ready.
 _TASK: Final = 100
 _JOB: Final = 24
+_LEAST_JOB: Final = 8
 _LIST: Final = 16
 _SHORT_TASK: Final = 12
 _LEAST_TASK: Final = 6
@@ -95,20 +97,17 @@ class TopLine(FrameLine):
         return [*next(fitting, _trimmed(self._place(has_file=False))), (" ", "")]
 
     def _ways(self, room: int, *, is_wide: bool) -> Iterator[list[Part]]:
-        """Yield the whole right side, the longest first: the job's name gives way to its number, the end of the task's
-        name, the job, and last the task's name; the file is the first to give way, on a wide screen only to what makes
-        the task's name whole.
+        """Yield the whole right side, the longest first: the file gives way, then the ends of the names of the task and
+        of the job, the job's name to its number, the job, and last the task's name.
         """
         place, (named, numbered) = self._place(has_file=False), self._next_job()
         long, short = self._next_task(room)
         with_file = self._place(has_file=True)
         yield [*with_file, *long[0], *named]
-        if is_wide:
-            yield [*with_file, *long[0], *numbered]
         yield [*place, *long[0], *named]
-        if is_wide:
-            yield [*place, *long[0], *numbered]
-            yield from ([*with_file, *task, *numbered] for task in long)
+        yield from ([*place, *both] for both in self._shared(room - parts_width(place) + 2))
+        if not named and is_wide:
+            yield from ([*with_file, *task] for task in long)
         yield from ([*place, *task, *numbered] for task in (*long, *short[:-1]))
         yield from ([*place, *task] for task in (*long, *short))
         yield [*place, *numbered]
@@ -140,10 +139,7 @@ class TopLine(FrameLine):
             is_left = any(home.pending for home in state.project_lists)
             return (none, none[-1:]) if is_left else ([[]], [])
         ascii_only = self.context.ascii_only
-        home, where = state.lists.get(task.list_id), ""
-        if home is not None and home.id != state.list_id:
-            where = f"in {_cut(home.name, _LIST, ascii_only=ascii_only)} "
-        before: Part = (f"  next {where}", "$muted")
+        before: Part = (f"  next {self._where(task)}", "$muted")
         most = max(1, min(room, cell_len(one_line(task.name, _TASK))))
         long, short = (
             [
@@ -153,6 +149,38 @@ class TopLine(FrameLine):
             for ends in ((most, min(most, _SHORT_TASK) - 1, -1), (min(most, _SHORT_TASK), _LEAST_TASK - 1, -1))
         )
         return long, [*short, [before, (f"#{task.number}", "")]]
+
+    def _shared(self, room: int) -> Iterator[list[Part]]:
+        """Yield the task and the job that are next with the ends of their names cut, each to half of the room that both
+        leave; nothing where the job's would be too short. Of a task that is not ready its name alone is cut.
+        """
+        task, now = self.context.state.next_task, self.context.clock.now()
+        job = next((job for job in self.context.state.next_jobs if not is_late(job.when, now)), None)
+        if job is None:
+            return
+        ascii_only = self.context.ascii_only
+        when, name = due(job.when, now).removeprefix("in "), one_line(job.name, _JOB, ascii_only=ascii_only)
+        before = f"  {sign('scheduled', ascii_only=ascii_only)} "
+        if task is None:
+            yield from ([*none, (f"{before}{name} {when}", "$muted")] for none in list(self._none())[:-1])
+            return
+        where = self._where(task)
+        left = room - cell_len(f"  next {where}#{task.number} {before} {when}")
+        title = one_line(task.name, _TASK, ascii_only=ascii_only)
+        cells = min(cell_len(name), max(left // 2, left - cell_len(title)))
+        if cells >= min(cell_len(name), _LEAST_JOB) and left - cells >= min(cell_len(title), _LEAST_JOB):
+            title, name = (
+                safe_line(text, most, ascii_only=ascii_only) for text, most in ((title, left - cells), (name, cells))
+            )
+            yield [(f"  next {where}", "$muted"), (f"#{task.number} {title}", ""), (f"{before}{name} {when}", "$muted")]
+
+    def _where(self, task: Task) -> str:
+        """Return `in web ` for a task of a list that is not shown."""
+        state = self.context.state
+        home = state.lists.get(task.list_id)
+        if home is None or home.id == state.list_id:
+            return ""
+        return f"in {_cut(home.name, _LIST, ascii_only=self.context.ascii_only)} "
 
     def _none(self) -> Iterator[list[Part]]:
         """Yield which task is next though it is not ready, and when it is, the longest first: `next, after #5: #6 Write
