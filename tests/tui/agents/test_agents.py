@@ -391,7 +391,7 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
     async with app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
         assert f"✗ {name} failed" in agents_line(app)
-        assert re.search(rf"✗ .*failed: waits for a limit.* {name}", shown(app))
+        assert re.search(rf"✗ +Clean the build: waits for a limit: Your limit +{name}", shown(app))
         await settle(pilot, "A")
         assert "waits for a limit: Your limit" in row_of(app, name)
 
