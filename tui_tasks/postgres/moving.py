@@ -36,7 +36,7 @@ _OF_MACHINES: Final = ("settings", "check_definition", "check_run", "work", "aut
 MOVING: Final = "moving entries"
 PAGE: Final = 1_000
 _MAX_PAGE_CHARACTERS: Final = 8 << 20
-_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
+_COLUMNS: Final = ", ".join(column.column_name for column in journal.COLUMNS)
 _TYPES: Final = (
     *("bigint", "bigint", "text", "text", "text", "text", "text", "bigint", "bigint"),
     *("text", "text", "text", "text", "bytea"),

@@ -319,8 +319,7 @@ def seq_before(db: Database, instant: int) -> int:
 
 def _by_bisection(db: Database, instant: int) -> int:
     """Return the last seq before an instant, as if the clock was never set back."""
-    oldest = db.one(_OLDEST)
-    low, high = (oldest[0] if oldest else 1), newest(db) + 1
+    low, high = oldest(db), newest(db) + 1
     while low < high:
         middle = (low + high) // 2
         if db.one(_AT, seq=middle)[0] < instant:
