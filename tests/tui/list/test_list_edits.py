@@ -192,7 +192,10 @@ async def test_what_is_typed_after_a_draft_is_dropped_begins_on_the_newest_text(
     async with opened(app) as pilot:
         await settle(pilot, "e", "end", "ctrl+u", *"mine", "escape")
         agent(EditTask(plan[1], {"name": "theirs"}))
-        await settle(pilot, "e", "ctrl+r", "end", *" too")
+        await settle(pilot, "e")
+        assert "changed by claude-1 meanwhile" in shown(app)
+        await settle(pilot, "ctrl+r", "end", *" too")
+        assert "meanwhile" not in shown(app)
         await press(app, pilot, "ctrl+s")
         assert task(app, plan[1]).name == "theirs too"
 

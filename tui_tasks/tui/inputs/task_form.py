@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
@@ -177,16 +178,25 @@ class EditScreen(FormScreen[Form]):
         if self._editing is not None and self._editing.uid in changes.tasks():
             self._warn_of_changes(self._editing.uid)
 
+    def take_key(self, event: events.Key) -> bool:
+        """Drop a draft, and what was said of changes since it was begun."""
+        has_taken = super().take_key(event)
+        if has_taken and self._editing is not None:
+            self._warn_of_changes(self._editing.uid)
+        return has_taken
+
     def _warn_of_changes(self, uid: str) -> None:
         now, base = task_queries.any_task(self.context.db, uid), self.base
         if now is None or now.deleted:
             self._warn("deleted meanwhile")
         elif any(getattr(now, name) != getattr(base, name) for name in FIELDS):
             self._warn(f"changed by {agent_text.who(now.updated_by)} meanwhile")
+        else:
+            self._warn("")
 
     def _warn(self, text: str) -> None:
-        head = plain(f" {self._head}   ", "bold") + plain(f"! {text}", "$state-overdue")
-        self.query_one("#edit-head", Static).update(head)
+        warning = plain(f"   ! {text}", "$state-overdue") if text else ""
+        self.query_one("#edit-head", Static).update(plain(f" {self._head}", "bold") + warning)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go to the next field."""
