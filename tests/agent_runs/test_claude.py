@@ -272,6 +272,14 @@ def test_nothing_is_lost_or_allowed_while_the_database_cannot_be_written(play, m
     assert [ask.question for ask in play.asks] == ["Allow Bash?\ncommand: ls"]
 
 
+def test_the_output_names_what_a_tool_works_on_as_the_screen_of_agents_does(store, tmp_path):
+    play = Play(store, tmp_path)
+    called = {"type": "tool_use", "name": "Grep", "input": {"path": "src", "pattern": "TODO"}}
+    edited = {"type": "tool_use", "name": "NotebookEdit", "input": {"notebook_path": "a.ipynb"}}
+    play.hear({"type": "assistant", "message": {"id": "m", "content": [called, edited]}})
+    assert play.output() == "> Grep: TODO\n> NotebookEdit: a.ipynb\n"
+
+
 def test_keys_are_kept_out_of_the_output_and_inputs_as_the_settings_say(store, tmp_path):
     play = Play(store, tmp_path, settings=SessionSettings(keep="none"))
     said = {"type": "text", "text": "The key is sk-ant-0123456789abcdef0123."}

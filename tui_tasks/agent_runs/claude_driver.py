@@ -36,7 +36,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks import hook_forms
 from tui_tasks.hooks.programs import claude
-from tui_tasks.hooks.programs.payload_fields import number, table, tables, text
+from tui_tasks.hooks.programs.payload_fields import number, table, tables, text, tool_target
 from tui_tasks.runner.runner_settings import AgentSettings
 
 # Hooks for the rest are not needed: permissions come as `can_use_tool`, the agent's texts as messages.
@@ -195,7 +195,7 @@ class ClaudeDriver:
                 events += [MessageWritten(text_)] if parent is None else []
                 lines.append(OutputLine(text_ if parent is None else f"  (subagent) {text_}"))
             elif block.get("type") == "tool_use":
-                lines.append(OutputLine(f"> {text(block, 'name') or '?'}", _main_input(block.get("input"))))
+                lines.append(OutputLine(f"> {text(block, 'name') or '?'}", tool_target(block.get("input"), None) or ""))
         # A failure of the model's service comes as a synthetic message.
         if (key := text(answer, "id")) is not None and text(answer, "model") != "<synthetic>":
             if usage := table(answer, "usage"):
@@ -239,9 +239,3 @@ def _failures(message: Message) -> list[str]:
     failed = [one for one in tables(table(message, "message"), "content") if one.get("is_error") is True]
     words = (one.get("content") for one in failed)
     return [word.strip().partition("\n")[0][:200] for word in words if isinstance(word, str) and word.strip()]
-
-
-def _main_input(given: Any) -> str:
-    """Return the most telling part of a tool's input, such as its command or path."""
-    named = (text(given, name) for name in ("command", "file_path", "path", "pattern", "url", "query", "description"))
-    return next((one for one in named if one is not None), "")
