@@ -240,7 +240,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         rows = "\n".join(below(app))
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
-        assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ▲ 1 stuck ")
+        assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ▲ claude-1 stuck ")
         assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 
@@ -283,7 +283,7 @@ async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
         await settle(pilot, "A")
         assert "⇡" in row_of(app, ready.agent) and "to review" in row_of(app, ready.agent)
         assert "3 files +41" in row_of(app, ready.agent)
-        assert "1 to review" in shown(app) and " 1 working" not in shown(app)
+        assert " to review" in counts_line(app) and " 1 working" not in shown(app)
 
 
 async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(people, make_app):
@@ -653,7 +653,7 @@ async def test_those_that_finished_are_told_from_those_whose_process_ended(plan,
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert " ▲ 1 gone " in counts_line(app)
+        assert " ▲ claude-1 gone " in counts_line(app)
         assert "· 1 offline, 1 finished" in shown(app)
 
 

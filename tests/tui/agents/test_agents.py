@@ -91,7 +91,7 @@ async def test_a_read_only_screen_sees_by_itself_that_an_agent_was_killed(plan, 
             assert "0 stuck or gone" in above(app) and "gone #" not in above(app)
             agent.kill()
             await until(pilot, lambda: "codex-9 gone" in agents_line(app))
-            assert "1 gone" in counts_line(app)
+            assert "codex-9 gone" in counts_line(app)
 
 
 def test_who_waits_for_the_human_who_works_who_does_nothing_and_who_is_gone(plan):
@@ -347,7 +347,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         if size[0] > 60:
-            assert "▲ 1 stuck" in counts_line(app) and agents_line(app).startswith(
+            assert "▲ claude-1 stuck" in counts_line(app) and agents_line(app).startswith(
                 " ▲ claude-1 stuck #5 Ship auth flow"
             )
             assert re.search("▲ #5  stuck: the same failure 3 times: pytest.* claude-1 ", shown(app))
@@ -635,7 +635,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "▲ claude-1  gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
-        assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ▲ 1 gone ")
+        assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ▲ claude-1 gone ")
 
 
 async def test_on_a_small_screen_the_task_that_was_left_is_named_once_in_a_line(plan, make_app):

@@ -236,7 +236,7 @@ async def test_an_agent_whose_last_connection_had_ended_is_gone_and_the_line_of_
     by_agent(plan, "human", LogTask(plan[8], "later"), now=NOW + 2 * MINUTE)
     async with opened(look(newest(plan))) as pilot:
         app = pilot.app
-        await until(pilot, lambda: "▲ 1 gone" in counts_line(app))
+        await until(pilot, lambda: "▲ claude-1 gone" in counts_line(app))
         assert "▲ claude-1 gone #5" in agents_line(app)
         await press(app, pilot, "less_than_sign")
         assert "▲ 0 stuck or gone" in counts_line(app) and "◐ claude-1 #5" in agents_line(app)

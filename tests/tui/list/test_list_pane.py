@@ -176,7 +176,7 @@ async def test_attention_comes_back_to_the_first_after_failures_of_several_lists
 async def test_attention_goes_to_the_jobs_that_are_counted_in_the_schedule(evening, make_app):
     app = make_app(evening.path)
     async with opened(app) as pilot:
-        assert "✗ 2 failed" in shown(app) and "! 1 late" in shown(app)
+        assert "✗ 2 failed" in shown(app) and "! S3 late" in shown(app)
         went = []
         for _ in range(6):
             await press(app, pilot, "exclamation_mark")

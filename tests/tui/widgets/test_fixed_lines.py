@@ -130,15 +130,15 @@ async def test_an_agent_that_is_stuck_and_one_that_is_gone_are_counted_named_and
         assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
 
 
-async def test_on_a_low_screen_each_thing_has_its_own_row_and_the_last_tells_what_has_none(app, plan):
+async def test_on_a_low_screen_each_thing_has_its_own_row(app, plan):
     by_agent(plan, "claude-1", *(OpenAsk(f"Question {number}?") for number in range(12)))
     async with opened(app, (80, 24)) as pilot:
         await until(pilot, lambda: "14 questions" in counts_line(app))
         blocking, other, newest, failed = needs_rows(app)
-        assert re.fullmatch(r" • \? #4  jose is maintained.* Which one\? +claude-1    9m", blocking)
+        assert re.fullmatch(r" • \? #4  jose is maintained.* in the lockfile. Which one\?", blocking)
         assert re.fullmatch(r" • \? #7  Approve: delete the old GA property +claude-2    4m", other)
         assert re.fullmatch(r" • \? #5  Question 0\? +claude-1   now", newest)
-        assert re.fullmatch(r" • ✗ #3  test_dst_gap.* got 03:30 +[+] 11 questions   17m", failed)
+        assert re.fullmatch(r" • ✗ #3  Fix flaky DST test: test_dst_gap.* got 03:30 +17m", failed)
         await pilot.click("#needs", offset=(41, 4))
         await until(pilot, lambda: any(line.startswith(">• ✗ #3 ") for line in lines(app)))
         await pilot.click("#needs", offset=(3, 2))
@@ -148,7 +148,7 @@ async def test_on_a_low_screen_each_thing_has_its_own_row_and_the_last_tells_wha
 async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
-        await pilot.click(offset=place(app, "1 late"))
+        await pilot.click(offset=place(app, "S3 late"))
         await until(pilot, lambda: any(line.startswith(">  ! S3") for line in lines(app)))
         await pilot.click(offset=place(app, "S1 slow"))
         await until(pilot, lambda: any(line.startswith(">  ◐ S1") for line in lines(app)))
@@ -159,7 +159,7 @@ async def test_a_click_on_a_count_goes_to_what_it_counts(plan, jobs, make_app):
 async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed_the_same_place(plan, jobs, make_app):
     by_agent(plan, "claude-1", *(AddTask(f"Job {number}", plan.list_uid) for number in range(2)))
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), EditTask(plan[6], {"status": "done"}))
-    counts = "? 2 questions ✗ 2 failed ▲ 0 stuck or gone ◐ S1 slow ! 1 late •"
+    counts = "? 2 questions ✗ 2 failed ▲ 0 stuck or gone ◐ S1 slow ! S3 late •"
     few = "? 2 ✗ 2 failed ▲ 0 stuck or gone ! 1 late •"
     first = "failed #3, asked #4 #7"
     whole = f"{counts} since 19:58: {first}, done #6, started #5, new #10 #11, logged #8"
@@ -180,7 +180,7 @@ async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed
                 assert " ".join(counts_line(app).split()) == said
                 await press(app, pilot, *(["escape"] if app.screen is not app.screen_stack[0] else []), key)
         await press(app, pilot, "full_stop")
-        assert lines(app)[2].endswith("! 1 late   • 0 changed")
+        assert lines(app)[2].endswith(" late   • 0 changed")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -249,7 +249,7 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         marked = re.findall(r"• [?✗] +(#\d|May I use)", above(app))
         assert {*marked} >= {"#4" if size[0] > 80 else "#3", "#7", "May I use"}
         assert not re.search("• [^+] S[34]", above(app))
-        assert size[0] > 80 or re.search(r"• ✗ #3  test_dst_gap: .*  [+] 1 failed, 1 late +17m$", above(app))
+        assert size[0] > 80 or re.search(r"• ✗ #3  Fix flaky DST test: test_dst_gap: [^+]* 17m$", above(app))
         assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7 claude-2, started #5, logged #8")
         await press(app, pilot, "a")
         marked = {line[5:7] for line in below(app)[:9] if line[1:2] == "•"}

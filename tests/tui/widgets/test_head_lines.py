@@ -257,7 +257,7 @@ async def test_only_the_mark_of_a_row_is_coloured_and_number_and_agent_stand_bac
             assert not cause or text.style.color == style("$muted").color
 
 
-async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_row(app, plan, agent):
+async def test_a_question_goes_on_in_the_next_free_row_beside_its_agent(app, plan, agent):
     async with opened(app, (80, 30)) as pilot:
         first, more = needs_rows(app)[:2]
         assert first == " • ? #4  jose is maintained but heavier; pyjwt is in the         claude-1    9m"
@@ -266,7 +266,7 @@ async def test_a_question_gives_way_to_its_agent_and_goes_on_in_the_next_free_ro
         await until(pilot, lambda: "May I" in above(app))
         rows = needs_rows(app)
         asked = next(at for at, line in enumerate(rows) if "May I" in line)
-        assert re.fullmatch(r" • \? #5  May I drop the old table\? .* +claude-1 +now", rows[asked])
+        assert re.fullmatch(r" • \? #5  May I drop the old table\? .* Yes or no\? +now", rows[asked])
 
 
 async def test_a_question_about_no_task_keeps_its_columns_and_its_agent(plan, make_app):
@@ -338,7 +338,7 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
             await until(pilot, lambda: "▲ claude-1" in "".join(lines(app)[:3]))
             assert "◐ " not in "".join(line.partition("•")[0] for line in lines(app)[: 3 if size[0] > 60 else 1])
             if size[0] > 60:
-                assert "▲ 1 gone" in counts_line(app)
+                assert "▲ claude-1 gone" in counts_line(app)
                 assert agents_line(app).startswith(" ▲ claude-1 gone #5 Ship auth")
                 assert re.search(r"▲ #5  gone: Ship auth flow +claude-1 ", above(app))
             (row,) = (line for line in below(app)[1:] if line[5:7] == "#5")
@@ -363,7 +363,7 @@ async def test_an_agent_that_was_killed_is_gone_until_its_task_is_seen_though_it
             assert "○ #8  Backup" in row and ("alpha gone 6m" if size[0] > 60 else "alpha g") in row
             assert "▲ alpha" in lines(app)[1 if size[0] > 60 else 0]
             if size[0] > 60:
-                assert "▲ 1 gone" in counts_line(app)
+                assert "▲ alpha gone" in counts_line(app)
                 assert agents_line(app).startswith(" ▲ alpha gone #8")
                 assert re.search("▲ #8  gone: Backup restore drill, its claim lapsed +alpha +6m", above(app))
             await press(app, pilot, "full_stop", "full_stop")
@@ -419,7 +419,7 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, app)
             assert "stuck: suspended" not in shown(app)
             stop(plan, "claude-1", NOW)
             await until(pilot, lambda: agents_line(app).startswith(" ▲ claude-1 stuck #5"))
-            assert "▲ 1 stuck" in counts_line(app)
+            assert "▲ claude-1 stuck" in counts_line(app)
             assert re.search(r"▲ #5  stuck: its process is suspended.*  claude-1", above(app))
             await until(pilot, lambda: re.search(r"claude-1 stuck:?.*suspended", shown(app), re.DOTALL))
             stop(plan, "claude-1", None)
@@ -492,7 +492,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert re.search(r"✗ #3  Fix flaky .*  [+] 197 questions +17m$", above(pilot.app))
+        assert re.search(r"✗ #3  Fix flaky [^+]* 17m$", above(pilot.app))
         assert len(set(laid_out)) < 60
 
 
@@ -506,7 +506,7 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "! 100+ late" in counts_line(pilot.app)
         last = above(pilot.app).splitlines()[-1]
-        assert re.fullmatch(r"   ! #\d+ +Chore \d+: due Fri 2026-01-02 +[+] 94[+] late +46w", last)
+        assert re.fullmatch(r"   ! #\d+ +Chore \d+: due Fri 2026-01-02 +46w", last)
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -565,7 +565,7 @@ async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, p
         by_agent(plan, "human", *answers, EditTask(plan[3], {"status": "done"}))
         by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
         by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
-        await until(pilot, lambda: "▲ 1 stuck" in counts_line(app))
+        await until(pilot, lambda: "▲ claude-1 stuck" in counts_line(app))
         assert agents_line(app).startswith(" ▲ claude-2 stuck #7 ") and "◐ claude-1 #5" in agents_line(app)
         assert re.search(r"▲ #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
 
@@ -664,7 +664,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone   ⇡ 1 to review   • since 19:58: "
+        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone   ⇡ #9 to review   • since 19:58: "
         assert counts_line(app) == f"{counts}failed #3, asked #4 #7, to review #9, started #5"
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith(" • ⇡ "))
@@ -700,8 +700,8 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
             "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck or gone   • ",
-            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! 1 late   • ",
-            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! 1 late   • ",
+            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! S1 late   • ",
+            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! #8 late   • ",
         }
         said = words.get(wrong, " ? 0 questions   ✗ 1 failed   ▲ 0 stuck or gone   • ")
         await until(pilot, lambda: counts_line(app).startswith(said))
@@ -715,7 +715,7 @@ async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(
         app.frame.redraw()
         row = re.compile(r"! #8  Backup restore drill: due Sat 2026-11-21 20:20 +5m")
         await until(pilot, lambda: row.search(above(app)))
-        assert "! 1 late" in counts_line(app)
+        assert "! #8 late" in counts_line(app)
 
 
 async def test_how_late_something_is_has_one_wording_and_one_measure(plan, jobs, make_app):
@@ -845,7 +845,7 @@ async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
     async with opened(make_app(plan.path, pane="schedule"), (76, 30)) as pilot:
         (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
-        assert re.search(r"#4  jose is maintained.*… Which one\? +claude-1 +9m", line)
+        assert re.search(r"#4  jose is maintained.*… Which one\?$", line)
 
 
 async def test_a_question_behind_thousands_of_blanks_is_shown_by_its_words_and_ends_no_screen(plan, app):
@@ -984,7 +984,7 @@ async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_
     by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        assert "▲ claude-1" in agents_line(app) and "▲ 1 stuck" in counts_line(app)
+        assert "▲ claude-1" in agents_line(app) and "▲ claude-1 stuck" in counts_line(app)
         app.state.seen.hide(local_values.key_of_agent("claude-1"), NOW + SECOND)
         app.frame.redraw()
         await pilot.pause()

@@ -1,24 +1,39 @@
-"""What has no room in the rows of what needs the human."""
+"""Which rows of what needs the human there are, and what gives way in them."""
 
 from __future__ import annotations
 
 import re
 
-from tests.tui.driving import above, by_agent, needs_rows, opened, until
+from tests.tui.driving import above, by_agent, counts_line, lines, needs_rows, opened, settle, shown, until
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.tui.widgets.needs_lines import chosen
+from tui_tasks.tui.widgets.open_needs import ASKS, CHECKS, FAILED, HELD, JOBS, REVIEW, Need
 
 
-async def test_the_last_row_of_a_low_screen_names_what_has_none(plan, jobs, make_app):
+async def test_the_words_of_a_question_come_before_its_agent_and_its_age(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         first, second, failed, last = needs_rows(pilot.app)
-        assert first == " • ? #4  jose is maintained but heavier; pyjwt is … Which one?   claude-1    9m"
+        assert first == " • ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
         assert second == " • ? #7  Approve: delete the old GA property                     claude-2    4m"
         assert failed == " • ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30        17m"
-        assert last == "   ✗ S4  Digest mail: smtp: 535 authentication failed         + 1 late S3    4h"
+        assert last == "   ✗ S4  Digest mail: smtp: 535 authentication failed                        4h"
         await pilot.resize_terminal(62, 24)
-        last = "   ✗ S4  smtp: 535 authentication failed    + 1 late S3    4h"
-        await until(pilot, lambda: needs_rows(pilot.app)[-1] == last)
+        await until(pilot, lambda: "…" in needs_rows(pilot.app)[0])
+        first, *_, last = needs_rows(pilot.app)
+        assert first.endswith(" Which one?") and "9m" not in first, "only then is it cut"
+        assert last == "   ✗ S4  Digest mail: smtp: 535 authentication failed      4h"
+        await pilot.resize_terminal(85, 24)
+        await until(pilot, lambda: needs_rows(pilot.app)[0].endswith("Which one?    9m"))
+
+
+async def test_the_words_of_a_question_come_before_its_agent_and_its_age_in_the_inbox(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "a")
+        assert " ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?" in shown(app)
+        (row,) = (line for line in lines(app) if "? #7 " in line)
+        assert re.search(r"delete the old GA property +claude-2 +4m$", row)
 
 
 async def test_the_newest_is_never_hidden(plan, jobs, make_app):
@@ -26,11 +41,19 @@ async def test_the_newest_is_never_hidden(plan, jobs, make_app):
     by_agent(plan, "claude-2", OpenAsk("Which port?"), now=NOW + 2 * SECOND)
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         assert "Which port?" in above(pilot.app)
-        assert re.search(r" • ✗ #3  test_dst_gap: .*  [+]5 more +17m$", above(pilot.app))
+        assert re.search(r" • ✗ #3  Fix flaky DST test: test_dst_gap: .* 17m$", above(pilot.app))
 
 
-async def test_a_high_screen_has_a_row_for_each_and_one_that_counts_the_others(plan, jobs, make_app):
+async def test_a_high_screen_has_as_many_rows_as_fit_and_the_counts_tell_of_the_others(plan, jobs, make_app):
     by_agent(plan, "claude-2", *(OpenAsk(f"Which host is number {number}?") for number in range(5)))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         *rows, last = needs_rows(pilot.app)
-        assert len(rows) == 5 and re.search("! S3  .*  [+] 4 questions +25m$", last), above(pilot.app)
+        assert len(rows) == 5 and re.search("! S3  [^+]* 25m$", last), above(pilot.app)
+        assert counts_line(pilot.app).startswith(" ? 7 questions ")
+
+
+def test_a_failure_never_gives_way_to_a_review_or_a_proposal():
+    kinds = ((ASKS, "question"), (CHECKS, "check failed"), (FAILED, "failed"), (FAILED, "failed"), (JOBS, "failed"))
+    needs = [Need(kind, str(at), word) for at, (kind, word) in enumerate((*kinds, (REVIEW, "to review"), (HELD, "")))]
+    assert [need.kind for need in chosen(needs, 5, (), newest="5")] == [ASKS, CHECKS, FAILED, FAILED, JOBS]
+    assert [need.key for need in chosen(needs, 6, (), newest="5")] == ["0", "1", "2", "3", "4", "5"]

@@ -19,7 +19,7 @@ async def test_an_agent_that_is_gone_stands_first_above_the_inbox_as_above_the_p
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         pane = lines(app)[1:3]
-        assert "▲ 1 gone" in counts_line(app) and agents_line(app).startswith(" ▲ claude-1 gone #5")
+        assert "▲ claude-1 gone" in counts_line(app) and agents_line(app).startswith(" ▲ claude-1 gone #5")
         await settle(pilot, "a")
         assert lines(app)[1:3] == pane
 

@@ -152,7 +152,7 @@ async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_t
         await settle(pilot, "escape")
         with Store(plan.path) as store:
             store.commit(TakeBack((change_summaries.deletion_of(store.db, plan[9]),)), actor="human", now=NOW)
-        await until(pilot, lambda: "⇡ 1 to review" in counts_line(app))
+        await until(pilot, lambda: "⇡ #9 to review" in counts_line(app))
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "d")
         asked = "Delete “Old cookie banner”? the work of robot-1 waits for your review."
@@ -161,7 +161,7 @@ async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_t
         stays = "The work of robot-1 stays: `tui-tasks work discard 9` ends it."
         await until(pilot, lambda: said(app) == f"Deleted “Old cookie banner”. {stays} u brings it back.")
         await settle(pilot, "u")
-        await until(pilot, lambda: "⇡ 1 to review" in counts_line(app))
+        await until(pilot, lambda: "⇡ #9 to review" in counts_line(app))
         with Store(plan.path) as store:
             store.commit(DeleteTask(plan[9]), actor="human", now=NOW)
         assert work_actions.review(app.context, plan[9])
@@ -1006,7 +1006,7 @@ async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other
             assert lines == [(work.terminal, text) for text in typed], state
             with Store(plan.path) as store:
                 store.commit(WorkReady(work.uid), actor="system", now=NOW)
-            await until(pilot, lambda: "⇡ 1 to review" in counts_line(app))
+            await until(pilot, lambda: "⇡ #9 to review" in counts_line(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -1085,7 +1085,7 @@ async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, mak
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await review(app, pilot, plan)
-        assert "▲ 1 stuck" in counts_line(app) and agents_line(app).startswith(" ▲ claude-1 stuck #5")
+        assert "▲ claude-1 stuck" in counts_line(app) and agents_line(app).startswith(" ▲ claude-1 stuck #5")
 
 
 async def test_work_on_the_base_branch_itself_is_accepted_with_nothing_merged_or_removed(plan, place, make_app):

@@ -340,7 +340,7 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
         await settle(pilot)
         agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line and line[0] != "─"]
         assert above.startswith(" • ⇡ #9  to review")
-        assert "⇡ 1 to review" in counts_line(app)
+        assert "⇡ #9 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents
         assert "3 files +41 -7" in above
         assert "3 files +41 -7" in row
@@ -494,7 +494,7 @@ async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen
             connections.end(store.db, "bob", Process(), NOW)
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        counts = r" \? 2 (asks|questions) +✗ 2 failed +▲ 1 gone "
+        counts = r" \? 2 (asks|questions) +✗ 2 failed +▲ claude-1 gone "
         assert re.match(counts, counts_line(app))
         await settle(pilot, "D")
         assert re.match(counts, counts_line(app))

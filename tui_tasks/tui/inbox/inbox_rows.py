@@ -185,10 +185,13 @@ class InboxRows(RowDrawing[InboxLine]):
         return safe_line(brief or self._title(row), room, ascii_only=ascii_only)
 
     def _with_cause(self, row: InboxLine, shown: str, style: str) -> list[Part]:
-        """Return the line of a failure with its name, which stands back, and its cause, which is what one looks for."""
-        name = safe_line(self._sources[row.kind].name(row.row)) if isinstance(row, InboxItem) and row.brief else ""
-        if name and shown.startswith(f"{name}: "):
-            return [(name, "$muted"), (shown[len(name) :], style)]
+        """Return the line of a failure or an agent in trouble: its name, or the word for its state, stands back; the
+        cause is what one looks for.
+        """
+        if isinstance(row, InboxItem) and row.brief:
+            for name in (safe_line(self._sources[row.kind].name(row.row)), row.need.word):
+                if name and shown.startswith(f"{name}: "):
+                    return [(name, "$muted"), (shown[len(name) :], style)]
         return [(shown, style)]
 
     def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
@@ -217,24 +220,29 @@ class InboxRows(RowDrawing[InboxLine]):
     def _who_width(self, width: int) -> int:
         return min(self._columns.who, _WHO if width >= _WIDE else _SHORT_WHO)
 
-    def _beside(self, row: InboxLine, width: int) -> str:
-        """Return project and agent; a row without them leaves their cells to its text, as one does whose text is whole
-        in them alone and is no other agent's as well.
+    def _beside(self, row: InboxLine, width: int) -> tuple[str, bool]:
+        """Return project and agent, and whether there is an age. A row without the first leaves their cells to its
+        text, as one does whose text is whole in them alone. Of a question agent and age give way before a word does,
+        but the agent of one that another asks as well.
         """
         project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
         where = f"{fit(project, self._columns.where)}  " if project else ""
         who = self._who(row)
-        if not where and not who:
-            return ""
-        beside = f"{where}{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  "
+        ends = f"{fit_ends(who, self._who_width(width), ascii_only=self.context.ascii_only)}  " if who or where else ""
+        beside, is_asked = f"{where}{ends}", isinstance(row, Ask)
         keeps = isinstance(row, Ask) and (row.is_permission or row.question in self._alike)
         if self.wraps or isinstance(row, FoldedAsks) or keeps:
-            return beside
-        room = width - self._indent() - 2 - self._standing_width(row) - 1
-        return "" if room - cell_len(beside) < cell_len(self._title(row)) <= room else beside
+            return beside, True
+        room, title = width - self._indent() - 2 - self._standing_width(row) - 1, cell_len(self._title(row))
+        if title <= room - cell_len(beside):
+            return beside, True
+        if title <= room or not is_asked:
+            return beside if title > room else "", True
+        return "", self._has_word(row)
 
     def _right_width(self, row: InboxLine, width: int) -> int:
-        return 2 + cell_len(self._beside(row, width)) + self._standing_width(row) + 1
+        beside, has_age = self._beside(row, width)
+        return 2 + cell_len(beside) + self._standing_width(row) + 1 if has_age else 1
 
     def _has_word(self, row: InboxLine) -> bool:
         """Return whether a question has been answered or put off, which a word says in the column of the ages."""
@@ -247,7 +255,8 @@ class InboxRows(RowDrawing[InboxLine]):
         """Return project, agent and age."""
         if (span := self.standing_lasts(row)) is not None:
             self.lasts(span)
-        return f"  {self._beside(row, width)}{self.standing(row):>{self._standing_width(row)}} "
+        beside, has_age = self._beside(row, width)
+        return f"  {beside}{self.standing(row):>{self._standing_width(row)}} " if has_age else " "
 
     def _is_new(self, row: Ask | InboxItem) -> bool:
         """Return whether a row has come since the human looked."""

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.glyphs import Look, look
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.foot_line import Act, Group
 from tui_tasks.tui.widgets.open_needs import Need, counted, late_number, tally, trouble_text, visit
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
-# In cells: the longest name of a list.
+# In cells: the longest names of a list and of an agent.
 _LIST: Final = 16
+_WHO: Final = 12
 _PUT_AWAY: Final = "failures put away"
 
 
 class Count(msgspec.Struct, frozen=True):
     """A number of things: the mark of what they are, the number with a word, and in `short` without, if possible.
-    `brief` stands for the text where there is little room; empty: nothing does.
+    `named` names a single thing instead: `S3 late`; empty: the text does. `brief` stands for the text where there is
+    little room; empty: nothing does.
     """
 
     mark: Part
@@ -34,6 +38,7 @@ class Count(msgspec.Struct, frozen=True):
     short: str
     act: Act
     brief: str | None = None
+    named: str = ""
 
     def group(self, words: str, gap: str) -> Group:
         """Return its mark and words; only the mark is coloured, and only where there is one of these at least."""
@@ -60,10 +65,12 @@ class NeedCounts:
             yield self._slow(slow)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
             looks, several = look("overdue"), late_number(late)
-            yield Count(self.mark(looks, looks.color), f"{several} late", several, self.visit(late))
+            named = self._named(late, "late")
+            yield Count(self.mark(looks, looks.color), f"{several} late", several, self.visit(late), named=named)
         for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
             for word, number in tally(of[kind]).items():
-                yield self._count(number, word, state)
+                named = self._named(of[kind], word) if kind == open_needs.REVIEW else ""
+                yield replace(self._count(number, word, state), named=named)
         if later := len(of[open_needs.ASKS]) - len(asks):
             mark = self.mark(look("needs_you"), "$muted")
             yield Count(mark, f"{later:,} later", f"{later:,}", lambda: self._context.do("asks"))
@@ -104,7 +111,20 @@ class NeedCounts:
         numbers, looks = tally(found), look("stuck")
         mark = self.mark(looks, looks.color if numbers else "$muted")
         number = f"{sum(numbers.values()):,}"
-        return Count(mark, trouble_text(numbers), number, lambda: self._context.do("agents"))
+        named = self._named(found[:1], next(iter(numbers))) if number == "1" else ""
+        return Count(mark, trouble_text(numbers), number, lambda: self._context.do("agents"), named=named)
+
+    def _named(self, found: Sequence[Need], word: str) -> str:
+        """Return `S3 late`, `#10 to review`, `claude-3 stuck` for a single one; empty for several."""
+        if len(found) != 1:
+            return ""
+        need, ascii_only = found[0], self._context.ascii_only
+        if need.kind == open_needs.LATE_JOBS:
+            return f"S{need.row.number} {word}"
+        if need.kind == open_needs.AGENTS:
+            return f"{safe_ends(agent_text.who(need.agent), _WHO, ascii_only=ascii_only)} {word}"
+        task = list_pages.line(self._context.db, need.task) if need.task is not None else None
+        return f"#{task.number} {word}" if task is not None else ""
 
     def slow_parts(self) -> list[Part]:
         """Return which job is slow: `◐ S1 slow`; nothing where none is."""

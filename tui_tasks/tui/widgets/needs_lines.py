@@ -33,11 +33,8 @@ from tui_tasks.tui.widgets.open_needs import (
     REVIEW,
     Need,
     Needs,
-    counted,
     grouped,
     is_new,
-    late_number,
-    tally,
     visit,
 )
 
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 8
 _AROUND: Final = 6
-# The most things without a row that are named in the last one.
-_NAMED: Final = 4
 ROWS_BELOW: Final = 8
 """The rows that a pane keeps."""
 ROWS_AND_DETAIL: Final = 14
@@ -74,9 +69,18 @@ class _Columns(msgspec.Struct, frozen=True):
         more = max(0, cell_len(number) - self.number)
         return replace(self, number=self.number + more, words=max(1, self.words - more))
 
-    def room_beside(self, aside: str) -> int:
-        """Return how many cells the words have beside an agent."""
-        return max(1, self.words - max(self.aside, cell_len(aside)) - 4) if aside else self.words
+    def room_beside(self, aside: str, *, has_age: bool = True) -> int:
+        """Return how many cells the words have beside an agent and an age."""
+        words = self.words if has_age else self.words + _AGE - 1
+        return max(1, words - max(self.aside, cell_len(aside)) - 4) if aside else words
+
+
+class _Fitted(msgspec.Struct, frozen=True):
+    """The words of a row in lines, and what stands beside them: an agent and an age, if at all."""
+
+    lines: Sequence[str]
+    aside: str
+    has_age: bool = True
 
 
 def rows_for_needs(size: Size, below: int) -> int:
@@ -90,7 +94,7 @@ def rows_for_needs(size: Size, below: int) -> int:
 
 class NeedsText(TextDrawing):
     """Draws a row for what has changed, if `has_changes`, and one for each thing that needs the human, as far as the
-    rows suffice; the last names the others in short, or tells how many there are.
+    rows suffice; the counts above name or count the others.
 
     `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air;
     where there are none, only if `has_title`: else the rule below is empty.
@@ -137,31 +141,24 @@ class NeedsText(TextDrawing):
 
         words = needs_entries.NeedsEntries(self.context, self.lasts)
         shown = self._chosen(needs, rows) if len(needs) > rows else needs
-        keys = {need.key for need in shown}
-        rest = [need for need in needs if need.key not in keys]
-        more = _more([words.entry(need) for need in rest] if len(rest) <= _NAMED else [], rest, needs)
-        return self._listed([words.entry(need) for need in shown], more, rows, width)
+        return self._listed([words.entry(need) for need in shown], rows, width)
 
     def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
         new = [need for need in needs if is_new(self.context.state, need)]
         newest = max(new, key=lambda need: need.at or 0).key if new else ""
-        return _chosen(needs, number, self._waiting(), newest)
+        return chosen(needs, number, self._waiting(), newest)
 
-    def _listed(self, shown: Sequence[Entry], more: Sequence[str], rows: int, width: int) -> list[Drawn]:
-        """Return one thing a row, and more of its words where there are rows for them; one of `more` beside the last,
-        the longest first.
-        """
+    def _listed(self, shown: Sequence[Entry], rows: int, width: int) -> list[Drawn]:
+        """Return one thing a row, and more of its words where there are rows for them."""
         numbers = (cell_len(entry.number) for entry in shown if not entry.need.parts)
         number = max((self.context.state.number_width, *numbers))
         columns = self._columns(number, width)
-        *texts, last = [self._fitted(entry, columns.beside(entry.number)) for entry in shown]
-        if more:
-            last = self._fitted(shown[-1], columns.beside(shown[-1].number), more)
-        texts.append(last)
-        shared = self._shared([len(text) for text, _ in texts], rows)
+        ways = [self._ways(entry, columns.beside(entry.number)) for entry in shown]
+        shared = self._shared([len(each[0].lines) for each in ways], rows)
         drawn: list[Drawn] = []
-        for entry, (text, aside), most in zip(shown, texts, shared, strict=True):
-            lines = self._row(entry, text, aside, most, columns.beside(entry.number))
+        for entry, each, most in zip(shown, ways, shared, strict=True):
+            fitted = next((way for way in each if len(way.lines) <= most), each[-1])
+            lines = self._row(entry, fitted, most, columns.beside(entry.number))
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         return drawn
@@ -193,19 +190,19 @@ class NeedsText(TextDrawing):
         has_new = any(is_new(self.context.state, need) for need in needs)
         return gutter(None, glyph, is_new=has_new, ascii_only=self.context.ascii_only)
 
-    def _fitted(self, entry: Entry, columns: _Columns, more: Sequence[str] = ("",)) -> tuple[Sequence[str], str]:
-        """Return the lines of an entry's words, and beside them its agent, which gives way to them where a number says
-        what the entry is about, with one of `more`.
+    def _ways(self, entry: Entry, columns: _Columns) -> list[_Fitted]:
+        """Return the lines of an entry's words, and what stands beside them. The agent gives way where a number says
+        what the entry is about. Of a question about a task agent and age give way before a word does, as the
+        line of the agents has both: its ways, those with more beside it first.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
-        agents = dict.fromkeys((aside, "" if entry.number and not entry.has_agent else aside))
-        for text in entry.ways:
-            for rest, agent in product(more, agents):
-                beside = "  ".join(filter(None, (agent, rest)))
-                lines = wrapped(text, columns.room_beside(beside), ascii_only=ascii_only)
-                if len(lines) == 1:
-                    return lines, beside
-        return lines, beside
+        is_asked = entry.need.kind == ASKS and bool(entry.number)
+        without = [("", True), ("", False)] if is_asked else [("", True)] * bool(entry.number and not entry.has_agent)
+        found = [
+            _Fitted(wrapped(text, columns.room_beside(agent, has_age=has_age), ascii_only=ascii_only), agent, has_age)
+            for text, (agent, has_age) in product(entry.ways, [(aside, True), *without])
+        ]
+        return found if is_asked else [next((way for way in found if len(way.lines) == 1), found[-1])]
 
     @staticmethod
     def _shared(wanted: Sequence[int], rows: int) -> list[int]:
@@ -217,11 +214,12 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _row(self, entry: Entry, text: Sequence[str], aside: str, most: int, columns: _Columns) -> list[Drawn]:
+    def _row(self, entry: Entry, fitted: _Fitted, most: int, columns: _Columns) -> list[Drawn]:
         """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
-        since, room = "", columns.room_beside(aside)
-        if (at := entry.need.at) is not None:
+        text, aside = fitted.lines, fitted.aside
+        since, room = "", columns.room_beside(aside, has_age=fitted.has_age)
+        if (at := entry.need.at) is not None and fitted.has_age:
             self.lasts(age_lasts(at, now))
             since = age(at, now)
         shown, whole = list(text[:most]), " ".join(text)
@@ -234,41 +232,28 @@ class NeedsText(TextDrawing):
             *self._gutter((entry.mark, entry.color), [entry.need]),
             (f"{entry.number:<{columns.number + NUMBER_GAP}}", "$muted"),
             *first,
-            (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{_AGE - 1}} ", "$muted"),
+            (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{(_AGE - 1) * fitted.has_age}} ", "$muted"),
         ]
         indent = " " * (GUTTER + columns.number + NUMBER_GAP)
         return [head, *([(indent, ""), *line] for line in below)]
 
 
 def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]]:
-    """Yield each of the lines of a text in two tones: of a failure the cause is what one reads, else the name."""
-    named = len(text) - (len(entry.cause) if text.endswith(f": {entry.cause}") else 0)
-    tones = ("$muted", "") if entry.need.counted_as == "failed" and 0 < named < len(text) else ("", "$muted")
-    tones = ("$muted", "$muted") if entry.need.is_later else tones
+    """Yield each of the lines of a text in two tones: its cause is what one reads, and the name before it is muted, as
+    all of what was put off is.
+    """
+    named = len(text) - len(entry.cause) if text.endswith(f": {entry.cause}") else 0
+    tone = "$muted" if entry.need.is_later else ""
     for line in lines:
         at = max(0, named)
-        yield [(line[:at], tones[0]), (line[at:], tones[1])]
+        yield [(line[:at], "$muted"), (line[at:], tone)]
         named -= len(line) + 1
 
 
-def _more(named: Sequence[Entry], rest: Sequence[Need], needs: Sequence[Need]) -> list[str]:
-    """Return how many there are of each word without a row, as all `needs` are counted: `+ 1 failed S4, 95+ late`, with
-    their numbers if they have them; then how many they are.
-    """
-    if not rest:
-        return []
-    late = f"{'+' * late_number(needs).endswith('+')} late"
-    counts = {word: counted(number, word).replace(" late", late) for word, number in tally(rest).items()}
-    numbers = {word: [one.number for one in named if one.need.counted_as == word] for word in counts}
-    counted_up = [" ".join((text, *numbers[word])) if all(numbers[word]) else text for word, text in counts.items()]
-    in_words = [f"+ {', '.join(each)}" for each in (counted_up, counts.values())]
-    return [*in_words, f"+{sum(need.count for need in rest):,} more"]
-
-
-def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest: str) -> list[Need]:
+def chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest: str) -> list[Need]:
     """Return so many in their order: the questions that block an agent, up to half of them, the `newest`, the first of
-    each kind, the first of each agent, then the most urgent. Of the first, jobs come after others, and those of a kind
-    of which there are two after other kinds.
+    each kind, the other failures, then work to review and what is proposed; of each the first of each agent, then the
+    most urgent. Of the first, jobs come after others, and those of a kind of which there are two after other kinds.
     """
     kinds: dict[int, int] = {}
     agents: dict[tuple[int, str], int] = {}
@@ -282,13 +267,20 @@ def _chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest
         if need.kind == ASKS and not need.is_later and need.agent in waiting and is_first[at]
     ][: number // 2]
     first = Counter(need.kind for at, need in enumerate(needs) if at in blocking or need.key == newest)
+
+    def tier(at: int) -> int:
+        is_kind = needs[at].key == newest or kinds[needs[at].kind] == at
+        if needs[at].kind in (REVIEW, HELD):
+            return 2 if is_kind else 3
+        return 0 if is_kind else 1 if needs[at].counted_as == "failed" else 3
+
     order = sorted(
         range(len(needs)),
         key=lambda at: (
             needs[at].is_later,
             at not in blocking,
+            tier(at),
             needs[at].key != newest,
-            kinds[needs[at].kind] != at,
             needs[at].kind in (JOBS, LATE_JOBS, LATE),
             first[needs[at].kind] > 1,
             not is_first[at],
