@@ -70,7 +70,8 @@ async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(
         names = ["claude-1", "claude-2", "claude-1", "claude-1", "claude-2", "robot-1", "codex-12"]
         if size[0] == 80:  # whose text is whole without a name has none
             assert re.search("expected 02:30, got 03:30 +17m$", rows[4]), rows[4]
-            del rows[4], names[4]
+            assert rows[0].endswith("Which one?"), "its words come before its agent and its age"
+            del rows[4], names[4], rows[0], names[0]
         assert len({line.rindex(name) for line, name in zip(rows, names, strict=True)}) == 1
         assert len({len(line) for line in rows}) == 1, "ages end in one column"
 
