@@ -213,11 +213,7 @@ async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_ap
         await until(pilot, lambda: "jobs" in shown(app))
         failed = re.search(r"jobs +6, ✗ (\d) failed, ! 1 late", shown(app))
         tasks = 1
-        assert (
-            failed
-            and f"✗ {int(failed[1]) + tasks} failed" in counts_line(app)
-            and re.search(r"! S\d late", counts_line(app))
-        )
+        assert failed and f"✗ {int(failed[1]) + tasks} failed" in counts_line(app) and "! 1 late" in counts_line(app)
 
 
 def test_questions_about_tasks_of_other_lists_are_not_counted(plan):

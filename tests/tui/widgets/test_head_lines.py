@@ -565,7 +565,7 @@ async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, p
         by_agent(plan, "human", *answers, EditTask(plan[3], {"status": "done"}))
         by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
         by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
-        await until(pilot, lambda: "▲ claude-1 stuck" in counts_line(app))
+        await until(pilot, lambda: "▲ claude-2 stuck" in counts_line(app))
         assert agents_line(app).startswith(" ▲ claude-2 stuck #7 ") and "◐ claude-1 #5" in agents_line(app)
         assert re.search(r"▲ #7  stuck: the same failure 3 times: pytest +claude-2 ", above(app))
 

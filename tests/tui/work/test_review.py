@@ -279,7 +279,7 @@ async def test_at_80_columns_the_foot_has_every_key_of_the_work_and_files_take_o
         )
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
         assert app.screen.files.size.height == 3
-        assert app.screen.side.list.size.height == 13, "what needs the human takes a line above a diff"
+        assert app.screen.side.list.size.height == 12, "what needs the human and what changed take a line each"
 
 
 async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):

@@ -143,7 +143,7 @@ async def test_the_agent_that_lost_a_race_names_the_winner_in_its_row(plan, make
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        (row,) = (line for line in lines(app) if line[2:].strip(" ·").startswith("robot-1"))
+        (row,) = (line for line in lines(app) if line[2:].strip(" –").startswith("robot-1"))
         assert "the work of robot-2 was merged" in row
 
 
@@ -338,7 +338,9 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        agents, above, row = [line for line in lines(app) if "⇡" in line and "#9" in line and line[0] != "─"]
+        agents, above, row = [
+            line for line in lines(app) if "⇡" in line and "#9" in line and line[0] != "─" and "questions" not in line
+        ]
         assert above.startswith(" • ⇡ #9  to review")
         assert "⇡ #9 to review" in counts_line(app)
         assert "robot-1 to review #9" in agents
@@ -494,7 +496,7 @@ async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen
             connections.end(store.db, "bob", Process(), NOW)
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        counts = r" \? 2 (asks|questions) +✗ 2 failed +▲ claude-1 gone "
+        counts = r" \? 2 (asks|questions) +✗ 2 failed +▲ (bob|1) gone "
         assert re.match(counts, counts_line(app))
         await settle(pilot, "D")
         assert re.match(counts, counts_line(app))
