@@ -107,7 +107,7 @@ async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(
         await press(app, pilot)
         assert "Tests must pass before merge." in shown(app) and "Blocks  #6" in shown(app)
         pane = app.pane.size.height
-        assert app.pane.detail.size.height == pane - 1 - 9 - 1, "the spare lines are at the foot"
+        assert app.pane.detail.size.height == pane - 1 - 9 - 2, "the spare lines are at the foot"
         by_agent(plan, "claude-1", *(AddTask(f"More {number}", plan.list_uid) for number in range(30)))
         await until(pilot, lambda: "39 tasks" in shown(app))
         await until(pilot, lambda: "More 5" in shown(app))

@@ -33,8 +33,8 @@ from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 _RULE = 1
 # The least lines of the detail below the rows.
 _LEAST_DETAIL = 3
-# The empty line between the last row and the detail.
-_SPARE = 1
+# The rows left for quick add, before the detail gets what the rows leave.
+_SPARE = 2
 
 TasksInOrder: TypeAlias = TasksOfList | SortedTasks
 
