@@ -114,6 +114,15 @@ async def test_the_detail_has_the_lines_that_the_rows_leave_and_gives_them_back(
         assert app.pane.row_list.cursor == plan[5]
 
 
+@pytest.mark.parametrize("size", [(120, 40), (100, 30)])
+async def test_quick_add_covers_no_row_of_a_list_that_leaves_lines_to_the_detail(app, plan, size):
+    async with opened(app, size) as pilot:
+        rows = set(app.pane.row_list.keys_on_screen)
+        assert len(rows) == 9
+        await press(app, pilot, "n", *"More")
+        assert set(app.pane.row_list.keys_on_screen) == rows and "Old cookie banner" in shown(app)
+
+
 async def test_below_a_list_the_words_of_a_task_stand_beside_its_log(app, plan):
     async with opened(app, (120, 40)) as pilot:
         app.navigation.go_to(plan[5])
