@@ -21,6 +21,7 @@ from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.widgets.agent_entries import one_line
+from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -269,10 +270,9 @@ class CardsOfColumn:
 
 
 # Seconds after the last letter of a filter at which matching cards are counted, and between two reads for that, in
-# which keys are handled. Textual's timers skip a moment that is past as they begin, and one that fires once is lost
-# then: on a busy machine a pause of 1 ms is, and the counts stay as they were.
+# which keys are handled.
 _COUNT_AFTER: Final = 0.15
-_READ_ON_AFTER: Final = 0.02
+_READ_ON_AFTER: Final = LEAST_TIMER
 # How many reads of `board_pages.MAX_PASSED` cards count a part; the number of a longer one has a plus.
 _MAX_READS: Final = 10
 

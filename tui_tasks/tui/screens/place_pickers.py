@@ -30,6 +30,7 @@ from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, 
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ShownWords
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 NO_PROJECT: Final = "(no project)"
 ALL: Final = "All projects"
@@ -147,7 +148,7 @@ def entries(context: Context, choose: Callable[[str | None], None]) -> list[Proj
 MAX_FOUND: Final = 200
 # Lists searched between two pauses, in which keys are handled, and the length of a pause in seconds.
 _LISTS_AT_ONCE: Final = 20
-_PAUSE: Final = 0.005
+_PAUSE: Final = LEAST_TIMER
 
 
 class SearchAll(Picker):

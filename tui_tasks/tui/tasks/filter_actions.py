@@ -27,6 +27,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
+from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
@@ -315,7 +316,7 @@ class MatchCounter:
         if is_shown or end is None:
             bar.say(f"{so_far:,}{'+' if end else ''} of {home.total if home is not None else 0:,}")
         if end is not None:
-            self._read_later(PAUSE, end, so_far, is_shown=is_shown)
+            self._read_later(LEAST_TIMER, end, so_far, is_shown=is_shown)
         elif self._is_outdated:
             self._wait(COUNT_AFTER if rank == list_pages.FIRST else COUNT_LONG_AFTER)
 

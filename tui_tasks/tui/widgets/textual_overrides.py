@@ -6,7 +6,7 @@ The terminal's driver has its own in `keys.keyboard`; `inputs.dialogs` draws typ
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from rich.console import Console
 from rich.control import Control
@@ -167,6 +167,11 @@ if TYPE_CHECKING:
 else:
     # As a base it would give a dialog its CSS name.
     _AnyScreen = object
+
+LEAST_TIMER: Final = 0.02
+"""The least seconds of a timer that fires once: Textual's timers skip a moment that is past as they begin, so that one
+of a few milliseconds is lost on a busy machine.
+"""
 
 
 class OpensAtOnce(_AnyScreen):
