@@ -16,7 +16,7 @@ from tests.started import DEADLINE, until
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, supervisor_launch
-from tui_tasks.runner.run_commands import private_folder
+from tui_tasks.runner.run_records import private_folder
 
 LEAVES_A_CHILD = """
 import os, signal, subprocess, sys

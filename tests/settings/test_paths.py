@@ -27,7 +27,7 @@ from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.store import Store
 from tui_tasks.todo_tool import TodoTool
 from tui_tasks.tui.log.log_actions import JSON_LINES, MARKDOWN, Export
-from tui_tasks.runner import run_commands as records
+from tui_tasks.runner import run_records as records
 with Store(str(here / "new" / "deep" / "tasks.db")) as store:
     backup(store.db, here / "copy.db")
     for form in (JSON_LINES, MARKDOWN):
