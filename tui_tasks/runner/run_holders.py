@@ -177,7 +177,3 @@ def _why_none(db: Database) -> str:
     }
     why, one = next(iter(waits.items()))
     return "" if "" in waits else f"the scheduler (process {one.pid}) starts nothing: {why}"
-
-
-def _is_stopped(one: Scheduler, machine: str) -> bool:
-    return processes.is_stopped(ProcessIdentity.of(one), machine)

@@ -11,14 +11,12 @@ import selectors
 import signal
 import subprocess
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
-from tui_tasks.core.unjournaled.run_output import HEAD, TAIL
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.text.output_lines import telling_line
+from tui_tasks.runner.output_buffers import LAST_OUTPUT, LAST_WORDS, RESULT, OutputLog, StreamTail
 
 CHUNK: Final = 64 * 1024
 # The number of reads that empty a pipe of 1 MiB, the largest that Linux gives by default.
@@ -45,11 +43,11 @@ class RunProcess:
         argv: tuple[str, ...],
         cwd: Path,
         environment: dict[str, str],
-        text: bytes,
+        given: bytes,
         run_mark: int,
         read_output: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        """Start the command with `text` as its standard input and `run_mark` as the mark of its run.
+        """Start the command with `given` as its standard input and `run_mark` as the mark of its run.
 
         Raises:
             OSError: the command cannot be started.
@@ -61,7 +59,7 @@ class RunProcess:
         self.output = StreamTail(LAST_OUTPUT)
         self.status: int | None = None
         self.is_gone = False
-        self._text = memoryview(text)
+        self._unwritten = memoryview(given)
         self._read_output = read_output
         self._keeps_input = read_output is not None
         self._selector: selectors.BaseSelector | None = None
@@ -93,15 +91,15 @@ class RunProcess:
 
     def _write(self, selector: selectors.BaseSelector, stream: IO[bytes]) -> None:
         try:
-            written = os.write(stream.fileno(), self._text[:CHUNK]) if self._text else 0
+            written = os.write(stream.fileno(), self._unwritten[:CHUNK]) if self._unwritten else 0
         except BlockingIOError:
             return
         except OSError:
             # The command has closed its input.
-            self._text = self._text[:0]
+            self._unwritten = self._unwritten[:0]
         else:
-            self._text = self._text[written:]
-        if not self._text:
+            self._unwritten = self._unwritten[written:]
+        if not self._unwritten:
             selector.unregister(stream)
             if not self._keeps_input:
                 stream.close()
@@ -118,7 +116,7 @@ class RunProcess:
         assert stream is not None
         if not self.takes_input:
             return
-        self._text = memoryview(bytes(self._text) + data)
+        self._unwritten = memoryview(bytes(self._unwritten) + data)
         if self._selector is not None and stream not in self._selector.get_map():
             self._selector.register(stream, selectors.EVENT_WRITE, self._write)
 
@@ -127,7 +125,7 @@ class RunProcess:
         self._keeps_input = False
         stream = self._process.stdin
         assert stream is not None
-        if not self._text and not stream.closed:
+        if not self._unwritten and not stream.closed:
             if self._selector is not None and stream in self._selector.get_map():
                 self._selector.unregister(stream)
             stream.close()
@@ -220,96 +218,3 @@ class RunProcess:
 def _prepare_child(run_mark: int) -> None:
     processes.die_with_parent()
     run_marks.put(run_mark)
-
-
-# Buffers the output of a run on its way into the database, in bounded memory. All sizes are in bytes.
-
-
-PIECE: Final = 32 * 1024
-# The end of standard output that becomes the run's result.
-RESULT: Final = 256 * 1024
-# The end of standard error, else of standard output, that is searched for the line that says why a run failed.
-LAST_WORDS: Final = 4 * 1024
-MAX_REASON: Final = 200
-# The end of both streams together that is kept with a check.
-LAST_OUTPUT: Final = 16 * 1024
-
-
-class OutputLog:
-    """The pieces of a run's output that are not yet in the database."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._written = 0
-        self._unfinished = bytearray()
-        self._head: list[tuple[int, bytes]] = []
-        self._tail: deque[tuple[int, bytes]] = deque(maxlen=TAIL // PIECE)
-
-    def feed(self, data: bytes) -> None:
-        """Append output."""
-        view = memoryview(data)
-        while view:
-            part = view[: PIECE - len(self._unfinished)]
-            self._unfinished += part
-            self.total += len(part)
-            view = view[len(part) :]
-            if len(self._unfinished) == PIECE:
-                self._close_piece()
-
-    def _close_piece(self) -> None:
-        start = self.total - PIECE
-        pieces = self._head if start < HEAD else self._tail
-        pieces.append((start, bytes(self._unfinished)))
-        self._unfinished.clear()
-
-    @property
-    def pending(self) -> bool:
-        """Whether there is output to write."""
-        return self.total > self._written
-
-    def unwritten_pieces(self) -> list[tuple[int, bytes]]:
-        """Return the pieces to write as (offset, bytes): full pieces once, the last one again as it grows."""
-        pieces = [*self._head, *self._tail]
-        if self._unfinished:
-            pieces.append((self.total - len(self._unfinished), bytes(self._unfinished)))
-        return pieces
-
-    def mark_written(self) -> None:
-        """Forget the pieces that `unwritten_pieces` returned, which are now in the database."""
-        self._head.clear()
-        self._tail.clear()
-        self._written = self.total
-
-
-class StreamTail:
-    """The last `limit` bytes of a stream."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._data = bytearray()
-        self._dropped = 0
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes of the stream."""
-        self._data += data
-        if len(self._data) > 2 * self._limit:
-            self._drop_excess()
-
-    def _drop_excess(self) -> None:
-        extra = len(self._data) - self._limit
-        if extra > 0:
-            del self._data[:extra]
-            self._dropped += extra
-
-    def text(self) -> str:
-        """Return the end as text, after a note if bytes were left out; bytes that are not UTF-8 become U+FFFD."""
-        self._drop_excess()
-        if not self._dropped:
-            return self._data.decode(errors="replace")
-        # The cut may have split a character.
-        start = next((at for at in range(min(4, len(self._data))) if self._data[at] & 0xC0 != 0x80), 0)
-        return f"[… {self._dropped + start:,} bytes left out …]\n{self._data[start:].decode(errors='replace')}"
-
-    def telling_line(self) -> str:
-        """Return the line that says why it ended (see `output_lines`), at most `MAX_REASON` characters of it."""
-        return telling_line(self._data[-LAST_WORDS:].decode(errors="replace"))[:MAX_REASON]

@@ -31,8 +31,8 @@ from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.unjournaled.run_output import write_output
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
 from tui_tasks.runner.run_process import RunProcess
+from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
 from tui_tasks.runner.supervisor_launch import PASSWORD, Assignment, folder
 
 
