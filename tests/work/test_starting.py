@@ -31,6 +31,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.settings import live_settings
 from tui_tasks.work import (
     agent_terminals,
     agent_worktrees,
@@ -38,6 +39,7 @@ from tui_tasks.work import (
     clean_up,
     comments,
     launcher,
+    program_commands,
     starting,
     work_outcomes,
 )
@@ -222,20 +224,20 @@ def test_the_settings_name_the_program_to_propose_else_the_last_that_has_not_fai
     work = starter.start(task, ROBOT).work
     store.commit(DiscardWork(work.uid), actor="human", now=work.started_at)
     assert starter.start(task, Request(program="good")).work.state == "failed"
-    settings = starting.settings()
-    assert starting.proposed_program(store, settings) == "robot"
-    assert [*starting.newest_works(store.db, settings)] == ["robot", "good"]
+    settings = live_settings.work()
+    assert program_commands.proposed(store, settings) == "robot"
+    assert [*program_commands.newest_works(store.db, settings)] == ["robot", "good"]
     configure("exit 3", good)
     assert starter.start(task, ROBOT).work.state == "failed"
-    assert starting.proposed_program(store, starting.settings()) == "robot"
+    assert program_commands.proposed(store, live_settings.work()) == "robot"
     configure(COMMITS, f'{good}\n[work.program]\ndefault = "good"')
-    assert starting.proposed_program(store, starting.settings()) == "good"
-    assert not starting.settings_problem()
+    assert program_commands.proposed(store, live_settings.work()) == "good"
+    assert not live_settings.work_problem()
 
 
 def test_settings_that_are_not_used_say_why(configure):
     configure("true", '[work.program.bad]\ncommand = ["true"]')
-    assert starting.settings_problem().endswith(": work: program.bad: the command has no {prompt}")
+    assert live_settings.work_problem().endswith(": work: program.bad: the command has no {prompt}")
 
 
 def test_a_start_says_how_to_tell_git_who_you_are_before_there_is_work_to_merge(starter, task, human_home):
@@ -317,7 +319,7 @@ def test_an_agent_starts_with_variables_and_from_a_folder_of_the_human_that_are_
 @pytest.mark.parametrize("content", ["#!/nowhere/sh\n", "no program"])
 def test_a_program_that_the_system_does_not_run_has_failed_with_its_words(content, store, configure, starter, task):
     configure("true")
-    robot = Path(starting.settings().programs["robot"].command[0])
+    robot = Path(live_settings.work().programs["robot"].command[0])
     robot.write_text(content)
     work = starter.start(task, ROBOT).work
     assert (work.state, work.message.startswith(f"{robot}: ")) == ("failed", True)
@@ -330,7 +332,7 @@ def test_a_comment_waits_where_the_program_of_ready_work_can_no_longer_be_execut
 ):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
-    robot = Path(starting.settings().programs["robot"].command[0])
+    robot = Path(live_settings.work().programs["robot"].command[0])
     robot.write_text("#!/nowhere/sh\n")
     sent = comments.send(store, work, "Mind the tests.", clock)
     assert (sent.work.state, sent.work.message) == ("ready", f"not started again: {robot}: No such file or directory")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui_tasks.runner.checks.check_settings import CheckProfiles
     from tui_tasks.runner.runner_settings import Runners
     from tui_tasks.settings.config import Config
+    from tui_tasks.settings.work_settings import WorkSettings
 
 
 Value = TypeVar("Value")
@@ -131,6 +132,22 @@ def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> L
 def ask_limits(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[AskLimits]:
     """Return what returns how many questions may wait for the human."""
     return _table(lambda settings: settings.asks, AskLimits(), find)
+
+
+def work() -> WorkSettings:
+    """Read the settings of work."""
+    from tui_tasks.settings import config, work_settings
+
+    return work_settings.read(config.load(paths.configuration())[0].work)
+
+
+def work_problem() -> str:
+    """Return why the settings of work are not used; empty where they are."""
+    from tui_tasks.settings import config
+
+    problems = config.load(paths.configuration())[1]
+    whole = ("work:", "not TOML", "cannot be read")
+    return next((f"Your [work] is not used. {each}" for each in problems if each.message.startswith(whole)), "")
 
 
 def runners() -> Runners:

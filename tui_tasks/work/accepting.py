@@ -25,8 +25,9 @@ from tui_tasks.installation import data_folder
 from tui_tasks.runner import git, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.git_isolation import WorkTree
+from tui_tasks.settings import live_settings
 from tui_tasks.text.safe import path_text, safe_line, safe_text
-from tui_tasks.work import clean_up, comments, merge_steps, starting, tree_checks
+from tui_tasks.work import clean_up, comments, merge_steps, tree_checks
 from tui_tasks.work.comments import Sent
 from tui_tasks.work.git import base_branch, merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
@@ -82,7 +83,7 @@ class Acceptance:
         self._clock = clock
         self._show = show
         self._is_stopped = is_stopped
-        self._settings = starting.settings()
+        self._settings = live_settings.work()
         self._data = Path(data_folder(store.path))
 
     @property

@@ -15,9 +15,10 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.settings import live_settings
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import HOUR
-from tui_tasks.work.starting import Request, Starter, settings
+from tui_tasks.work.starting import Request, Starter, is_full
 
 MAX_AT_ONCE: Final = 1_000
 _WAITS_FOR_HOST: Final = HOUR
@@ -83,7 +84,7 @@ def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
         store.commit(StopAuto(auto.uid, message), actor=SYSTEM, now=clock())
         return
     has_place = work_queries.auto_busy(store.db, auto) < auto.at_once
-    if not has_place or work_queries.count_busy(store.db) >= settings().max_agents:
+    if not has_place or is_full(store.db, live_settings.work()):
         return
     uid = work_queries.next_auto_task(store.db, auto)
     if uid is None:

@@ -25,10 +25,12 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
+from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks import hook_forms
 from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.settings import live_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
 from tui_tasks.text.output_lines import error_line
 from tui_tasks.text.safe import safe_text
@@ -64,18 +66,41 @@ class Command(NamedTuple):
 
 
 def check(settings: WorkSettings, program: str) -> None:
-    """Refuse a program that cannot be started.
+    """Refuse a program that cannot be started; where the settings of work are not used, say why.
 
     Raises:
         NotFound: there is no program of that name.
         Conflict: it is not installed.
     """
     if program not in settings.names():
+        if problem := live_settings.work_problem():
+            raise NotFound("program", program, f". {problem}")
         raise NotFound("program", f"{program}; use one of {', '.join(settings.names())}")
     word = _words(settings, program)[0]
     if shutil.which(word) is None:
         where = f"[work.program.{program}] in the settings" if program in settings.programs else "install it"
         raise Conflict(f"{program} cannot be started: no program {word} ({where}, or choose another)", program=program)
+
+
+def proposed(store: Store, settings: WorkSettings) -> str:
+    """Return the program to propose: that of the settings, else the last one of which the newest work has not failed,
+    else the last one, else claude.
+    """
+    if settings.program:
+        return settings.program
+    newest = newest_works(store.db, settings)
+    good = [name for name, work in newest.items() if work.state != "failed"]
+    return good[-1] if good else next(reversed(newest), "claude")
+
+
+def newest_works(db: Database, settings: WorkSettings) -> dict[str, Work]:
+    """Return the newest work of each program, the program that was used last at the end."""
+    newest: dict[str, Work] = {}
+    for work in work_queries.everything(db):
+        if work.program in settings.names():
+            newest.pop(work.program, None)
+            newest[work.program] = work
+    return newest
 
 
 def is_installed(settings: WorkSettings, program: str) -> bool:

@@ -15,7 +15,7 @@ from tui_tasks import installation
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_folder
-from tui_tasks.core.errors import Conflict, NotFound, Refusal
+from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.work import FailWork, StartWork
@@ -27,7 +27,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.installation import data_folder
 from tui_tasks.runner import processes
-from tui_tasks.settings import config, paths, project, work_settings
+from tui_tasks.settings import live_settings, project
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.work import agent_terminals, agent_worktrees, clean_up, program_commands
@@ -71,49 +71,9 @@ class Started(NamedTuple):
     notes: tuple[str, ...]
 
 
-def settings() -> WorkSettings:
-    """Return the human's settings."""
-    return work_settings.read(config.load(paths.configuration())[0].work)
-
-
-def settings_problem() -> str:
-    """Return why the settings of work are not used; empty where they are."""
-    problems = config.load(paths.configuration())[1]
-    whole = ("work:", "not TOML", "cannot be read")
-    return next((f"Your [work] is not used. {each}" for each in problems if each.message.startswith(whole)), "")
-
-
-def check_program(settings: WorkSettings, program: str) -> None:
-    """Refuse a program that cannot be started; where the settings of work are not used, say why.
-
-    Raises:
-        NotFound: there is no program of that name.
-        Conflict: it is not installed.
-    """
-    if program not in settings.names() and (problem := settings_problem()):
-        raise NotFound("program", program, f". {problem}")
-    program_commands.check(settings, program)
-
-
-def proposed_program(store: Store, settings: WorkSettings) -> str:
-    """Return the program to propose: that of the settings, else the last one of which the newest work has not failed,
-    else the last one, else claude.
-    """
-    if settings.program:
-        return settings.program
-    newest = newest_works(store.db, settings)
-    good = [name for name, work in newest.items() if work.state != "failed"]
-    return good[-1] if good else next(reversed(newest), "claude")
-
-
-def newest_works(db: Database, settings: WorkSettings) -> dict[str, Work]:
-    """Return the newest work of each program, the program that was used last at the end."""
-    newest: dict[str, Work] = {}
-    for work in work_queries.everything(db):
-        if work.program in settings.names():
-            newest.pop(work.program, None)
-            newest[work.program] = work
-    return newest
+def is_full(db: Database, settings: WorkSettings) -> bool:
+    """Return whether as many agents are at work as `[work] max_agents` allows."""
+    return work_queries.count_busy(db) >= settings.max_agents
 
 
 class Starter:
@@ -148,22 +108,22 @@ class Starter:
         Raises:
             Refusal: nothing was started, and nothing is left; the message says why.
         """
-        settings_ = settings()
-        program = request.program or proposed_program(self._store, settings_)
-        check_program(settings_, program)
+        settings = live_settings.work()
+        program = request.program or program_commands.proposed(self._store, settings)
+        program_commands.check(settings, program)
         task = task_queries.task(self._store.db, task_uid)
-        self._refuse_too_many(settings_)
+        self._refuse_too_many(settings)
         repository = agent_worktrees.find_repository(self._folder)
-        place = self._place(task, request, repository, settings_)
+        place = self._place(task, request, repository, settings)
         if request.beside:
             request = msgspec.structs.replace(request, share=True, race=True)
-        has_terminal = settings_.terminal == "tmux" and is_there()
+        has_terminal = settings.terminal == "tmux" and is_there()
         folder = _below(place.path, self._folder, repository.root)
         work = self._begin(task, program, repository.root, place, folder, request, has_terminal=has_terminal)
         try:
             if place.is_new:
-                agent_worktrees.make(repository, place, settings_, self._show)
-            self._launch(work, task, settings_, [request.words])
+                agent_worktrees.make(repository, place, settings, self._show)
+            self._launch(work, task, settings, [request.words])
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             if place.is_new:
@@ -174,7 +134,7 @@ class Starter:
             raise Conflict(message) from error
         return Started(
             work_queries.find(self._store.db, work.uid),
-            tuple(_notes(repository, place, folder, settings_, program, self._data)),
+            tuple(_notes(repository, place, folder, settings, program, self._data)),
         )
 
     def check_go_on(self, work: Work) -> None:
@@ -186,10 +146,10 @@ class Starter:
         work_queries.check_here(self._store.db, work)
         if not Path(work.worktree).is_dir():
             raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
-        settings_ = settings()
-        check_program(settings_, work.program)
+        settings = live_settings.work()
+        program_commands.check(settings, work.program)
         if work.state != "working":
-            self._refuse_too_many(settings_)
+            self._refuse_too_many(settings)
 
     def go_on(self, work: Work) -> None:
         """Start the program of a work again, as its process has ended: its prompt is all that waits for the agent.
@@ -203,15 +163,15 @@ class Starter:
         if session is not None and session.state != session_queries.GONE:
             self._store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=self._clock())
         messages = self._store.commit(DeliverMessages(work.agent), actor=work.agent, now=self._clock())[0]
-        settings_ = settings()
-        resumes = program_commands.resumes(settings_, work, session)
+        settings = live_settings.work()
+        resumes = program_commands.resumes(settings, work, session)
         delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)
         try:
             if work.terminal is not None:
                 Terminals(self._store.path).end(work.terminal)
             task = task_queries.task(self._store.db, work.task_uid)
             words = [one.text for one in messages]
-            self._launch(work, task, settings_, words, resumes=resumes, delivered=delivered)
+            self._launch(work, task, settings, words, resumes=resumes, delivered=delivered)
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             self._store.commit(*not_again(work, message, delivered), actor=SYSTEM, now=self._clock())
@@ -258,12 +218,9 @@ class Starter:
         return Place(folder, other.branch, other.base, worktrees.commit_of(folder, "HEAD") or "", is_new=False)
 
     def _refuse_too_many(self, settings: WorkSettings) -> None:
-        busy = work_queries.count_busy(self._store.db)
-        if busy >= settings.max_agents:
-            raise Conflict(
-                f"{busy} agents are at work, and [work] max_agents is {settings.max_agents}: wait, or raise it",
-                limit=settings.max_agents,
-            )
+        if is_full(self._store.db, settings):
+            busy, most = work_queries.count_busy(self._store.db), settings.max_agents
+            raise Conflict(f"{busy} agents are at work, and [work] max_agents is {most}: wait, or raise it", limit=most)
 
     def _begin(
         self, task: Task, program: str, root: Path, place: Place, folder: Path, request: Request, *, has_terminal: bool
@@ -378,13 +335,13 @@ def _project(root: Path) -> str | None:
 
 
 def _notes(
-    repository: agent_worktrees.Repository, place: Place, folder: Path, found: WorkSettings, program: str, data: Path
+    repository: agent_worktrees.Repository, place: Place, folder: Path, settings: WorkSettings, program: str, data: Path
 ) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
     if repository.why_no_identity:
         notes.append(f"To merge it later: {repository.why_no_identity}")
-    if found.terminal == "tmux" and not is_there():
+    if settings.terminal == "tmux" and not is_there():
         notes.append(f"Without a terminal: {agent_terminals.why_not()}")
     if not folder.is_dir():
         notes.append(f"It starts in {place.path}: {folder.relative_to(place.path)} has no committed file")
@@ -392,7 +349,7 @@ def _notes(
         notes.append(f"The uncommitted changes of {repository.root} are not in the worktree")
     if place.is_new and repository.has_submodules:
         notes.append("Submodules are empty: a `setup` command can fetch them")
-    if place.is_new and repository.has_lfs and "lfs" not in found.filters:
+    if place.is_new and repository.has_lfs and "lfs" not in settings.filters:
         notes.append('LFS files are pointers: `filters = ["lfs"]` in [work] fetches them')
     if program == "gemini" and (open_one := _open_to_others(data)) is not None:
         notes.append(f"Gemini CLI reads no settings below {open_one}, as others may write there: it reports nothing")

@@ -26,6 +26,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import session_records
 from tui_tasks.runner import git_isolation, processes
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.settings import live_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.text.times import MINUTE, SECOND
@@ -34,7 +35,6 @@ from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.git.reviewing import ahead_and_behind, changes, merge_trees
 from tui_tasks.work.git.worktrees import Ends
-from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
 # The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
@@ -136,7 +136,7 @@ def look(store: Store, now: int) -> int:
     works = [work for work in work_queries.live_here(store.db) if work.state not in ("merging", "starting")]
     if not works:
         return 0
-    settings = read_settings().limits
+    settings = live_settings.work().limits
     return sum(look_at(store, work, now, settings) for work in works)
 
 

@@ -110,7 +110,8 @@ def _auto(options: argparse.Namespace) -> None:
 
     from tui_tasks.core.operations.work import SetAuto, StopAuto
     from tui_tasks.core.unhidden_text import unhidden_line
-    from tui_tasks.work import starting
+    from tui_tasks.settings import live_settings
+    from tui_tasks.work import program_commands
 
     require_database(options)
     with open_store(options) as store:
@@ -119,7 +120,7 @@ def _auto(options: argparse.Namespace) -> None:
         what = [f"Auto {options.switch}, for the list", *quoted(home.name)]
         if options.switch == "on":
             if options.program:
-                starting.check_program(starting.settings(), options.program)
+                program_commands.check(live_settings.work(), options.program)
             fields = {name: getattr(options, name) for name in ("program", "at_once", "failures", "stays")}
             operation = SetAuto(home.uid, str(Path.cwd()), **fields)
             program = unhidden_line(options.program or "the default program")

@@ -237,7 +237,8 @@ def _limit_or_conflicts(store: Store, work: Work) -> str | None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from tui_tasks.work import program_commands, starting
+    from tui_tasks.settings import live_settings
+    from tui_tasks.work import program_commands
     from tui_tasks.work.agent_terminals import last_lines
 
     with open_store(options) as store:
@@ -250,7 +251,7 @@ def _show(options: argparse.Namespace) -> None:
             return
         print(titled(task.number, task.name))
         print(f"{work.state}  {work.agent}  started {ago(work.started_at, clock.now())}")
-        command = program_commands.written(starting.settings(), work.program)
+        command = program_commands.written(live_settings.work(), work.program)
         facts = {"worktree": work.worktree, "branch": work.branch, "base": work.base, "command": command}
         for name, value in facts.items():
             if value:

@@ -240,8 +240,9 @@ class ListActions(Controller):
     async def do_auto_list(self) -> None:
         """Ask how many agents of which program may work on the list, or stop that (docs: work)."""
         from tui_tasks.core.operations.work import SetAuto, StopAuto
+        from tui_tasks.settings import live_settings
         from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
-        from tui_tasks.work import auto_lists, starting
+        from tui_tasks.work import auto_lists
 
         context, home = self._context, self._context.state.current_list
         if home is None:
@@ -265,7 +266,7 @@ class ListActions(Controller):
         answer = await context.ask(asked)
         if answer is None or not answer.strip():
             return
-        wanted = auto_lists.parse_auto(answer, starting.settings().names())
+        wanted = auto_lists.parse_auto(answer, live_settings.work().names())
         if isinstance(wanted, str):
             context.say(wanted)
             return

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from typing_extensions import override
 
+from tui_tasks.settings import live_settings
 from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.safe import one_to_one, safe_ends, safe_line
 from tui_tasks.text.times import count
@@ -22,7 +23,6 @@ from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.work.review_text import WorkFacts
-from tui_tasks.work import starting
 from tui_tasks.work.accepting import commit_message
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class AcceptForm(FootForm[AcceptAnswer]):
         self._changed = changed
         self._has_ended = has_ended
         self._has_asked = False
-        self._settings = starting.settings()
+        self._settings = live_settings.work()
         self.keys["e"] = self._edit_message
 
     def compose(self) -> ComposeResult:

@@ -17,9 +17,9 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.settings import live_settings
 from tui_tasks.settings.work_settings import expand
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.work import starting
 from tui_tasks.work.agent_terminals import DETACH_WORDS, Terminals
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def find(db: Database, agent: str) -> Place | str:
         return "The agent runs without a terminal."
     if (pane := _pane(_socket(session.pid, os.environ), tty)) is not None:
         return Place(pane)
-    words = starting.settings().attach
+    words = live_settings.work().attach
     if not words:
         return f"The agent is in another terminal ({tty}): a command in `attach` of [work] could show it."
     return Place(None, tuple(expand(word, tty=tty, pid=session.pid, agent=agent) for word in words))

@@ -25,7 +25,7 @@ from tui_tasks.core.read.tasks.task_names import waits_for
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.settings import project
+from tui_tasks.settings import live_settings, project
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.text.times import count
@@ -35,7 +35,7 @@ from tui_tasks.tui.inputs.form_screen import ChoiceLine, FootForm, Option
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import plain
-from tui_tasks.work import program_commands, starting
+from tui_tasks.work import program_commands
 from tui_tasks.work.starting import Request, Starter
 
 if TYPE_CHECKING:
@@ -185,9 +185,9 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
         context.say(refused)
         return False
     with Store(context.link.path, read_only=True) as store:
-        settings = starting.settings()
-        first = starting.proposed_program(store, settings)
-        newest = starting.newest_works(store.db, settings)
+        settings = live_settings.work()
+        first = program_commands.proposed(store, settings)
+        newest = program_commands.newest_works(store.db, settings)
     failed = {name: work.message or "failed" for name, work in newest.items() if work.state == "failed"}
     installed = {name: program_commands.is_installed(settings, name) for name in settings.names()}
     offered = dict(sorted(installed.items(), key=lambda one: not one[1]))
@@ -195,7 +195,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
         first = next(iter(offered))
     answer: StartAnswer | None = None
     left_out = f"{count(len(reasons), 'task')} left out: {'; '.join(reasons.values())}" if reasons else ""
-    problem = " ".join(filter(None, (starting.settings_problem(), left_out)))
+    problem = " ".join(filter(None, (live_settings.work_problem(), left_out)))
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
         title, draft = f"Start an agent on {named}", _draft_of(tasks)
