@@ -25,7 +25,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes
 from tui_tasks.state import hosting
-from tui_tasks.work import agent_terminals, auto_lists, clean_up, merge_steps, starting, work_outcomes
+from tui_tasks.work import agent_terminals, auto_lists, recovery, starting, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.starting import Request, Starter
@@ -130,13 +130,13 @@ def test_another_machine_neither_recovers_nor_fails_what_was_cut_off(machines, r
     here, there = machines
     operation = StartWork(add(here), "robot", str(repo), str(repo.parent / "gone"), branch="topic", base="main")
     (work,) = here.commit(operation, actor="human", now=clock.now())
-    later = clock.now() + (clean_up.START_SECONDS + 1) * 1_000_000
+    later = clock.now() + (recovery.START_SECONDS + 1) * 1_000_000
     there.db.catch_up()
-    assert clean_up.recover(there, later) == []
+    assert recovery.recover(there, later) == []
     assert work_outcomes.look(there, later) == 0
     hosting._look_at_work(there, clock.now)
     assert seen(here, work).state == "starting"
-    assert clean_up.recover(here, later) == [f"undid the start of {work.agent}"]
+    assert recovery.recover(here, later) == [f"undid the start of {work.agent}"]
     assert seen(there, work).state == "failed"
 
 
@@ -228,9 +228,9 @@ def test_what_a_process_began_and_did_not_end_is_carried_on_by_its_machine_alone
     here.commit(SetWork(work.uid, {"intent": cut_off}), actor="system", now=clock.now())
     there.db.catch_up()
     assert work_queries.begun(there.db) == []
-    assert clean_up.recover(there, clock.now()) == []
+    assert recovery.recover(there, clock.now()) == []
     with pytest.raises(Conflict, match="is on "):
-        merge_steps.recover(there, work, clock.now)
+        recovery.recover_merge(there, work, clock.now)
     assert seen(here, work).intent is not None
-    assert clean_up.recover(here, clock.now()) == [f"cleaned up after {work.agent}"]
+    assert recovery.recover(here, clock.now()) == [f"cleaned up after {work.agent}"]
     assert seen(there, work).intent is None

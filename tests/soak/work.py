@@ -33,7 +33,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner import git_trees
-from tui_tasks.work import clean_up, starting
+from tui_tasks.work import recovery, starting
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.starting import Request, Starter
 
@@ -68,7 +68,7 @@ class Round:
         if ended and self.dice.random() < 0.3:
             self.acceptance.take_back(self.dice.choice(ended), is_revert=self.dice.random() < 0.5)
         if self.dice.random() < 0.2:
-            clean_up.clean_ended(self.store, (), clock.now())
+            recovery.clean_ended(self.store, (), clock.now())
 
     def start(self, task: str, *, race: bool = False) -> Work:
         work = Starter(self.store, self.root, clock.now).start(task, Request(program="robot", race=race)).work
@@ -147,7 +147,7 @@ def _recover(folder: Path) -> None:
     """Do what the next start does, as if the locks of killed gits were old."""
     _age_locks(folder)
     with _opened(folder) as store:
-        clean_up.recover(store, clock.now(), grace=0)
+        recovery.recover(store, clock.now(), grace=0)
 
 
 def _age_locks(folder: Path) -> None:
@@ -234,13 +234,13 @@ def _check(folder: Path) -> str:
         # What git was too slow for is done at the next look.
         for _ in range(30):
             _age_locks(folder)
-            clean_up.clean_ended(store, (), clock.now())
+            recovery.clean_ended(store, (), clock.now())
             if not work_queries.begun(store.db):
                 break
         works = work_queries.everything(store.db)
         begun = work_queries.begun(store.db)
-        assert not begun, (begun, clean_up.recover(store, clock.now(), grace=0))
-        found = list(clean_up.orphans(store))
+        assert not begun, (begun, recovery.recover(store, clock.now(), grace=0))
+        found = list(recovery.orphans(store))
         assert not found, found
     live = {work.worktree for work in works if work.state in ("working", "ready", "conflict")}
     assert all(work.state not in ("starting", "merging") for work in works)

@@ -16,7 +16,7 @@ from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
 from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git_trees import TreeIndex
-from tui_tasks.work import clean_up, work_outcomes
+from tui_tasks.work import recovery, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import base_branch, merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Identity
@@ -135,6 +135,6 @@ def accepted(place: Place, folder: Path) -> None:
         assert acceptance.accept(work, review, method="merge", commit_message=message).state == "merged"
         acceptance.take_back(work)
         acceptance.discard(work)
-        assert clean_up.clean_ended(store, (), clock()) == [f"removed {place.tree}"]
+        assert recovery.clean_ended(store, (), clock()) == [f"removed {place.tree}"]
         acceptance.take_back(work)
-        assert list(clean_up.orphans(store)) == []
+        assert list(recovery.orphans(store)) == []

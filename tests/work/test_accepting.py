@@ -22,7 +22,7 @@ from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import SECOND
-from tui_tasks.work import clean_up, starting, tree_checks, work_outcomes
+from tui_tasks.work import clean_up, recovery, starting, tree_checks, work_outcomes
 from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
@@ -297,9 +297,9 @@ def test_merged_work_whose_agent_goes_on_and_ends_stays_merged(
     assert work_outcomes.look(store, clock()) == 1
     assert work_queries.find(store.db, work.uid).state == "merged"
     assert task_queries.task(store.db, task).status == "done"
-    clean_up.recover(store, clock())
+    recovery.recover(store, clock())
     assert not worktree(store).exists() and branches(repo) == ["main"]
-    assert list(clean_up.orphans(store)) == []
+    assert list(recovery.orphans(store)) == []
     assert acceptance.take_back(work).state == "ready"
     assert titles(repo) == ["First"] and worktree(store).exists()
 
@@ -512,7 +512,7 @@ def test_a_worktree_that_its_agent_has_made_a_repository_of_its_own_is_neither_r
     with pytest.raises(Conflict, match=re.escape(told)):
         acceptance.review(work)
     acceptance.discard(work)
-    assert clean_up.clean_ended(store, (), clock()) == [f"kept {worktree(store)}: {told}"]
+    assert recovery.clean_ended(store, (), clock()) == [f"kept {worktree(store)}: {told}"]
     assert (worktree(store) / "of-its-own").exists()
 
 
@@ -571,7 +571,7 @@ def test_work_whose_worktree_was_deleted_by_hand_says_so_and_is_discarded(
     with pytest.raises(Conflict, match=re.escape(told)):
         acceptance.comment(work, "Again.")
     acceptance.discard(work)
-    assert clean_up.clean_ended(store, (), clock()) == []
+    assert recovery.clean_ended(store, (), clock()) == []
     restored = acceptance.take_back(work)
     assert titles(worktree(store), "HEAD")[0] == "Add b"
     assert acceptance.accept(restored, acceptance.review(restored)).state == "merged"

@@ -12,7 +12,7 @@ from tests.work.test_starting import COMMITS, ROBOT, nothing_is_left, worktree
 from tui_tasks.core.operations.work import DiscardWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
-from tui_tasks.work import clean_up
+from tui_tasks.work import recovery
 from tui_tasks.work.agent_terminals import Terminals
 
 
@@ -27,8 +27,8 @@ def begun(store, clock, repo, task) -> StartWork:
 def test_a_start_that_was_interrupted_is_taken_back(store, clock, repo, task):
     work = begun(store, clock, repo, task)
     git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
-    assert clean_up.recover(store, clock()) == []
-    assert clean_up.recover(store, clock.forward(clean_up.START_SECONDS)) == ["undid the start of robot-1"]
+    assert recovery.recover(store, clock()) == []
+    assert recovery.recover(store, clock.forward(recovery.START_SECONDS)) == ["undid the start of robot-1"]
     assert work_queries.find(store.db, work.uid).message == "its start was interrupted"
     nothing_is_left(store, repo, task)
 
@@ -43,7 +43,7 @@ def test_a_start_whose_terminal_has_lost_its_launcher_is_taken_back_and_another_
     )
     store.commit(operation, actor="human", now=clock())
     monkeypatch.setattr(Terminals, "runs", lambda terminals, name: runs)
-    done = clean_up.recover(store, clock.forward(clean_up.START_SECONDS))
+    done = recovery.recover(store, clock.forward(recovery.START_SECONDS))
     assert done == ([] if runs else ["undid the start of robot-1"])
 
 
@@ -51,7 +51,7 @@ def test_a_branch_with_commits_of_its_own_outlives_the_taking_back(store, clock,
     work = begun(store, clock, repo, task)
     git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
     git(Path(work.worktree), "commit", "-qm", "Mine", "--allow-empty")
-    clean_up.recover(store, clock.forward(clean_up.START_SECONDS))
+    recovery.recover(store, clock.forward(recovery.START_SECONDS))
     assert git(repo, "log", "-1", "--format=%s", work.branch) == "Mine"
 
 
@@ -60,16 +60,16 @@ def test_an_intent_that_was_changed_by_hand_is_named(intent, store, clock, repo,
     work = begun(store, clock, repo, task)
     store.db.sql("UPDATE work SET intent = ?, state = 'working' WHERE uid = ?", (intent, work.uid))
     named = f"the field intent of the work of robot-1 (uid {work.uid}) is not what this program writes"
-    (line,) = clean_up.recover(store, clock())
+    (line,) = recovery.recover(store, clock())
     assert line == f"the merge of robot-1 is not ended: {named}. Restore a backup"
-    assert f"{named}. Restore a backup" in list(clean_up.orphans(store))
+    assert f"{named}. Restore a backup" in list(recovery.orphans(store))
 
 
 def test_each_orphan_is_named(store, clock, repo, configure, starter, task):
     begun(store, clock, repo, task)
     stray = worktree(store).parent / "stray"
     stray.mkdir(parents=True)
-    assert list(clean_up.orphans(store)) == [
+    assert list(recovery.orphans(store)) == [
         f"work of robot-1: its worktree {worktree(store)} is gone; discard it",
         f"worktree {stray}: it belongs to no work; `git worktree remove` removes it",
     ]
@@ -82,11 +82,11 @@ def test_a_worktree_that_another_database_in_the_folder_may_own_is_not_called_a_
     starter.start(task, ROBOT)
     beside = Path(store.path).with_name("beside.db")
     with Store(str(beside)) as other:
-        assert list(clean_up.orphans(other)) == [
+        assert list(recovery.orphans(other)) == [
             f"worktree {worktree(store)}: it belongs to no work of this database, maybe to one of {store.path}: ask "
             f"`tui-tasks work ls --db {store.path}` before `git worktree remove` removes it"
         ]
-    assert list(clean_up.orphans(store)) == []
+    assert list(recovery.orphans(store)) == []
 
 
 def test_cleaning_removes_what_ended_work_left_and_keeps_what_is_in_no_commit(
@@ -94,12 +94,12 @@ def test_cleaning_removes_what_ended_work_left_and_keeps_what_is_in_no_commit(
 ):
     configure(f"{COMMITS}; echo draft > notes.txt")
     work = starter.start(task, ROBOT).work
-    assert clean_up.clean_ended(store, (), clock()) == []
+    assert recovery.clean_ended(store, (), clock()) == []
     store.commit(
         DiscardWork(work.uid, git(worktree(store), "rev-parse", "HEAD")), actor="human", now=clock.forward(SECOND)
     )
-    assert list(clean_up.orphans(store)) == [], "discarded work is kept on purpose"
-    assert clean_up.clean_ended(store, (), clock()) == [f"removed {worktree(store)}"]
+    assert list(recovery.orphans(store)) == [], "discarded work is kept on purpose"
+    assert recovery.clean_ended(store, (), clock()) == [f"removed {worktree(store)}"]
     assert not worktree(store).exists()
     assert git(repo, "log", "-1", "--format=%s", work.branch) == "Add b"
-    assert clean_up.clean_ended(store, (), clock()) == []
+    assert recovery.clean_ended(store, (), clock()) == []

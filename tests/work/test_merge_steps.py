@@ -23,7 +23,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner import git as git_process
 from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import clean_up, merge_steps
+from tui_tasks.work import clean_up, merge_steps, recovery
 from tui_tasks.work.git import base_branch, merging, removed_worktrees, worktrees
 from tui_tasks.work.git.merging import Identity, Merge
 from tui_tasks.work.merge_steps import Intent
@@ -49,7 +49,7 @@ def begun(store, clock, repo, configure, starter, task, acceptance):
 
 def test_a_merge_that_was_cut_off_before_the_branch_moved_is_taken_back(store, clock, repo, begun):
     work, _ = begun()
-    assert clean_up.recover(store, clock()) == ["undid the merge of robot-1"]
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent, found.message) == ("ready", None, "its merge was interrupted")
     assert titles(repo) == ["First"] and worktree(store).is_dir()
@@ -58,12 +58,12 @@ def test_a_merge_that_was_cut_off_before_the_branch_moved_is_taken_back(store, c
 def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended(store, clock, repo, task, begun):
     work, merge = begun()
     base_branch.carry_out(repo, merge)
-    assert clean_up.recover(store, clock()) == ["ended the merge of robot-1"]
+    assert recovery.recover(store, clock()) == ["ended the merge of robot-1"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("merged", None)
     assert task_queries.task(store.db, task).status == "done"
     assert not worktree(store).exists() and branches(repo) == ["main"]
-    assert clean_up.recover(store, clock()) == []
+    assert recovery.recover(store, clock()) == []
 
 
 @pytest.mark.parametrize("slow", [0, 1, 2, 3, 5, 8, 13, 21])
@@ -86,8 +86,8 @@ def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
     with monkeypatch.context() as slowly:
         for name in ("run", "read", "read_files", "settings"):
             slowly.setattr(git_process, name, timing_out(getattr(git_process, name)))
-        clean_up.recover(store, clock())
-    clean_up.recover(store, clock())
+        recovery.recover(store, clock())
+    recovery.recover(store, clock())
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("merged", None)
     assert not work_queries.begun(store.db) and not worktree(store).exists() and branches(repo) == ["main"]
@@ -102,7 +102,7 @@ def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, accepta
     store.commit(MergeWork(work.uid, merge.head, kept, held), actor="human", now=clock())
     with git_isolation.opened(worktree(store)) as work_tree, git_trees.indexed(work_tree) as files:
         removed_worktrees.put_away(files, work.uid, Path(store.path).parent / "trash" / work.uid)
-    assert clean_up.recover(store, clock()) == ["cleaned up after robot-1"]
+    assert recovery.recover(store, clock()) == ["cleaned up after robot-1"]
     assert not worktree(store).exists()
     acceptance.take_back(work_queries.find(store.db, work.uid))
     assert (worktree(store) / "late.md").read_text() == "late\n"
@@ -118,7 +118,7 @@ def test_an_undo_that_was_cut_off_is_carried_on(store, clock, repo, configure, s
     store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
     if has_moved:
         base_branch.take_back(repo, merge)
-    assert clean_up.recover(store, clock()) == ["undid the merge of robot-1, as was begun"]
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1, as was begun"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)
     assert titles(repo) == ["First"] and worktree(store).is_dir()
@@ -129,8 +129,8 @@ def test_the_second_worktree_of_a_merge_that_was_cut_off_is_removed(store, clock
     proof.parent.mkdir()
     _, merge = begun(proof=str(proof))
     worktrees.materialise(repo, merge.new, proof)
-    assert any("its merge was interrupted" in line for line in clean_up.orphans(store))
-    clean_up.recover(store, clock())
+    assert any("its merge was interrupted" in line for line in recovery.orphans(store))
+    recovery.recover(store, clock())
     assert not proof.exists()
     assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 2
 
@@ -139,19 +139,19 @@ def test_what_a_living_process_has_begun_is_left_to_it(store, clock, repo, begun
     work, merge = begun()
     held = msgspec.to_builtins(Intent("merge", merge, merge_steps.this_process()))
     store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
-    assert clean_up.recover(store, clock()) == []
+    assert recovery.recover(store, clock()) == []
     assert work_queries.find(store.db, work.uid).state == "merging"
-    assert not any("begun" in line for line in clean_up.orphans(store))
+    assert not any("begun" in line for line in recovery.orphans(store))
     assert os.getpid() == merge_steps.intent_of(work_queries.find(store.db, work.uid)).process.pid
 
 
 def test_a_merge_in_a_folder_where_git_was_killed_just_now_is_tried_again_later(store, clock, repo, begun):
     begun()
     (repo / ".git" / "index.lock").touch()
-    (told,) = clean_up.recover(store, clock())
+    (told,) = recovery.recover(store, clock())
     assert "git still works there" in told
     os.utime(repo / ".git" / "index.lock", (0, 0))
-    assert clean_up.recover(store, clock()) == ["undid the merge of robot-1"]
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1"]
 
 
 def test_discarded_work_comes_back_with_its_commits_even_after_cleaning(store, clock, repo, configure, starter, task):
@@ -160,7 +160,7 @@ def test_discarded_work_comes_back_with_its_commits_even_after_cleaning(store, c
     store.commit(merge_steps.discarding(work), actor="human", now=clock.forward(SECOND))
     clean_up.end_agent(store, work)
     assert task_queries.task(store.db, task).status == "pending"
-    assert clean_up.clean_ended(store, (), clock()) == [f"removed {worktree(store)}"]
+    assert recovery.clean_ended(store, (), clock()) == [f"removed {worktree(store)}"]
     for is_without_branch in (False, True):
         shutil.rmtree(worktree(store), ignore_errors=True)
         git(repo, "worktree", "prune")

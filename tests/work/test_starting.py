@@ -36,10 +36,10 @@ from tui_tasks.work import (
     agent_terminals,
     agent_worktrees,
     auto_lists,
-    clean_up,
     comments,
     launcher,
     program_commands,
+    recovery,
     starting,
     work_outcomes,
 )
@@ -152,7 +152,7 @@ def test_after_an_agent_that_has_left_nothing_the_next_takes_its_worktree_and_br
     last = starter.start(task, ROBOT).work
     assert (last.branch, last.state) == ("task/1-rotate-api-keys-4", "ready")
     assert (Path(first.worktree) / "out.log").exists()
-    clean_up.clean_ended(store, (), clock())
+    recovery.clean_ended(store, (), clock())
     assert not Path(first.worktree).exists() and Path(last.worktree).exists()
     assert git(repo, "branch", "--format=%(refname:short)").splitlines() == ["main", last.branch]
 

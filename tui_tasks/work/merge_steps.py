@@ -19,18 +19,17 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal, StorageFailed
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
+from tui_tasks.core.operations.work import BeginMerge, DiscardWork, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.rules.redo import is_back
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
+from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner import git, git_isolation, git_trees, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work import clean_up
 from tui_tasks.work.git import base_branch, merging, removed_worktrees, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge
-from tui_tasks.work.git.removed_worktrees import clear_leftovers
 from tui_tasks.work.git.worktrees import REFS
 
 _FILES: Final = "files"
@@ -156,27 +155,6 @@ def ended_after_merge(work: Work) -> Operation:
     return MergeWork(work.uid, work.head or "", work.kept, cleaning)
 
 
-def end_losers(store: Store, now: int) -> list[str]:
-    """Discard works here whose task has been merged on another machine since they began; return what was done.
-
-    Raises:
-        StorageFailed: the database cannot be read or written.
-    """
-    done = []
-    for work in work_queries.live_here(store.db):
-        winner = next((one for one in work_queries.of_task(store.db, work.task_uid) if _has_beaten(one, work)), None)
-        if winner is not None and work.state != "merging":
-            # The human has decided it by the merge.
-            store.commit(discarding(work, winner), actor=HUMAN, now=now)
-            clean_up.end_agent(store, work)
-            done.append(f"discarded {work.agent}: the work of {winner.agent} was merged")
-    return done
-
-
-def _has_beaten(one: Work, work: Work) -> bool:
-    return one.state == "merged" and one.machine != work.machine and (one.merged_at or 0) > work.started_at
-
-
 def _go_on(work: Work, merge: Merge) -> list[str]:
     """Put the worktree on the merged commit, so that the agent goes on from it; its former commits keep a ref."""
     folder = Path(work.worktree)
@@ -217,11 +195,12 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
             step = merging.prepare_revert(root, merge, title)
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
-        return _move_back(store, work, step, actor=actor, clock=clock)
+        return move_back(store, work, step, actor=actor, clock=clock)
     return restore(store, work, actor=actor, clock=clock)
 
 
-def _move_back(store: Store, work: Work, step: Merge, *, actor: str, clock: Callable[[], int]) -> Work:
+def move_back(store: Store, work: Work, step: Merge, *, actor: str, clock: Callable[[], int]) -> Work:
+    """Move the base branch as `step` says, which takes a merge back, and restore the work."""
     root = Path(work.repository)
     if step.method != "revert":
         base_branch.take_back(root, step)
@@ -371,47 +350,6 @@ def _check_restorable(store: Store, work: Work) -> bool:
     if not os.path.isdir(work.repository):  # noqa: PTH112 - a plain question
         raise Conflict(f"the checkout {work.repository} is gone", path=work.repository)
     return bool(rivals)
-
-
-def recover(store: Store, work: Work, clock: Callable[[], int]) -> str | None:
-    """Carry on or take back what a process has begun on a work and not ended; return what was done.
-
-    Raises:
-        Conflict: git still works there; it can be tried again.
-        GitFailed: git failed.
-        OSError: a file cannot be moved.
-    """
-    work = work_queries.find(store.db, work.uid)
-    intent = intent_of(work)
-    if intent is None or not is_cut_off(intent):
-        return None
-    claimed = msgspec.structs.replace(intent, process=this_process())
-    store.commit(SetWork(work.uid, {"intent": msgspec.to_builtins(claimed)}), actor=SYSTEM, now=clock())
-    try:
-        return _carry_on(store, work_queries.find(store.db, work.uid), intent, clock)
-    except BaseException:
-        with contextlib.suppress(Refusal):  # it may be ended all the same
-            store.commit(SetWork(work.uid, {"intent": work.intent}), actor=SYSTEM, now=clock())
-        raise
-
-
-def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]) -> str:
-    root, merge = Path(work.repository), intent.merge
-    if intent.step == "merge":
-        if intent.proof is not None:
-            worktrees.drop(root, Path(intent.proof))
-        if not clear_leftovers(root, merge):
-            store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
-            return f"undid the merge of {work.agent}"
-        # The human has decided it, and a check that has not passed was looked at then.
-        finish(store, work, intent, actor=HUMAN, clock=clock)
-        return f"ended the merge of {work.agent}"
-    if intent.step == "undo":
-        clear_leftovers(root, merge, undo=merge.method != "revert")
-        _move_back(store, work, merge, actor=HUMAN, clock=clock)
-        return f"undid the merge of {work.agent}, as was begun"
-    notes = clean_up.clean_up(store, work, clock=clock)
-    return notes[0] if notes else f"cleaned up after {work.agent}"
 
 
 def discarding(work: Work, winner: Work | None = None) -> Operation:

@@ -123,9 +123,9 @@ def _orphans_of_work(store: Store) -> Iterator[str]:
     """Return worktrees, terminals and work that have lost their other half."""
     if not store.db.scalar("SELECT EXISTS (SELECT 1 FROM work)"):
         return
-    from tui_tasks.work import clean_up  # for databases with work alone
+    from tui_tasks.work import recovery  # for databases with work alone
 
-    yield from clean_up.orphans(store)
+    yield from recovery.orphans(store)
 
 
 def summary(store: Store, *, replays: bool = False) -> str:

@@ -101,10 +101,10 @@ def refresh(store: Store) -> None:
     if store.read_only:
         return
     from tui_tasks.hooks import session_processes
-    from tui_tasks.work import clean_up, work_outcomes
+    from tui_tasks.work import recovery, work_outcomes
 
     session_processes.end_departed(store, clock.now())
-    clean_up.recover(store, clock.now())
+    recovery.recover(store, clock.now())
     work_outcomes.look(store, clock.now())
 
 

@@ -286,14 +286,14 @@ def _declare_clean(command: argparse.ArgumentParser) -> None:
 
 
 def _clean(options: argparse.Namespace) -> None:
-    from tui_tasks.work import clean_up
+    from tui_tasks.work import recovery
 
     with open_store(options) as store:
         refresh(store)
         session = session_of(options, store, TOOLS)
         uids = {find_task(session, reference).uid for reference in options.tasks}
         person_rights.record(options, store)
-        done = clean_up.clean_ended(store, uids, clock.now())
+        done = recovery.clean_ended(store, uids, clock.now())
     if options.json:
         print_json(done, indent=2)
         return
