@@ -8,7 +8,7 @@ import msgspec
 
 from tui_tasks.cli.streams import SCHEMA_VERSION
 from tui_tasks.core.agent_snapshots import WORK_COUNTS
-from tui_tasks.core.read.digest_entries import PARTS
+from tui_tasks.core.read.digest_lines import PARTS
 from tui_tasks.core.vocab import STATUSES, WORK_STATES
 from tui_tasks.dialects import control_agents
 from tui_tasks.state.open_state import TaskObject

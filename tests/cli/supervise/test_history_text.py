@@ -23,7 +23,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseA
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.digest_entries import PARTS
+from tui_tasks.core.read.digest_lines import PARTS
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store

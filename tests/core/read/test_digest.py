@@ -57,7 +57,7 @@ from tui_tasks.core.read import check_queries, job_queries, statistics
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest
-from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.digest_lines import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import held_queries, task_queries, task_records
 from tui_tasks.core.snapshots import Entry, verified

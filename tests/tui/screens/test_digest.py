@@ -14,7 +14,7 @@ from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.digest_entries import DigestLine
+from tui_tasks.core.read.digest_lines import DigestLine
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE

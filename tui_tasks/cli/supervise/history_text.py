@@ -19,7 +19,7 @@ from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.digest import Digest, digest
-from tui_tasks.core.read.digest_entries import GROUPS, DigestLine
+from tui_tasks.core.read.digest_lines import GROUPS, DigestLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store

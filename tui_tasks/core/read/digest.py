@@ -14,22 +14,16 @@ import msgspec
 from msgspec.structs import replace
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import CheckDefinition
+from tui_tasks.core.agent_snapshots import CheckDefinition, Work
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries, work_text
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask
-from tui_tasks.core.read.digest_entries import (
-    GROUPS,
-    PARTS,
-    DigestLine,
-    EventEntry,
-    merged,
-    reported,
-    without_checks,
-)
+from tui_tasks.core.read.digest_entries import EventEntry
 from tui_tasks.core.read.digest_failures import failed
+from tui_tasks.core.read.digest_lines import GROUPS, PARTS, DigestLine, merged
+from tui_tasks.core.read.digest_proof import reported, without_checks
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import PutAway
@@ -66,18 +60,29 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         yield _failed_check(db, uid, known)
     asked = {(about.get(ask.uid), ask.agent) for ask in asks}
     in_progress = {uid for uid, one in left.items() if not one.has_lapsed and (uid, one.agent) not in asked}
-    ready, races = work_queries.ready(db, with_deleted=True), work_queries.races(db)
+    ready = work_queries.ready(db, with_deleted=True)
     for uid in in_progress - set(failing) - {work.task_uid for work in ready}:
         abandoned = task_queries.task_or_deleted(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
+    yield from _work_to_review(db, ready)
+    gone = {one.agent for one in left.values() if one.is_gone}
+    for stuck in last_words.stuck_now(db):
+        if stuck.uid in gone:
+            continue
+        entries = _newest_stuck(db, stuck.uid)
+        yield _line("stuck", stuck.uid, stuck.uid, stuck.uid, stuck.text or "is stuck", stuck.since or 0, entries)
+
+
+def _work_to_review(db: Database, ready: Iterable[Work]) -> Iterator[DigestLine]:
+    """Yield a line for each work that waits for review; one for all agents of a race."""
+    races = work_queries.races(db)
     told: set[str] = set()
     for work in ready:
         named = task_queries.any_task(db, work.task_uid)
         if named is None or work.task_uid in told:
             continue
         if (race := races.get(work.task_uid)) is not None:
-            # One line names all its agents.
             told.add(work.task_uid)
             text = work_text.agents_text(race)
         else:
@@ -88,12 +93,6 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         at = work_queries.ready_since(db, work)
         entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]
         yield _line("work", work.uid, named.name, work.agent, text, at, entries, named.uid)
-    gone = {one.agent for one in left.values() if one.is_gone}
-    for stuck in last_words.stuck_now(db):
-        if stuck.uid in gone:
-            continue
-        entries = _newest_stuck(db, stuck.uid)
-        yield _line("stuck", stuck.uid, stuck.uid, stuck.uid, stuck.text or "is stuck", stuck.since or 0, entries)
 
 
 def _line(
@@ -136,7 +135,6 @@ def _newest_stuck(db: Database, agent: str) -> tuple[int, ...]:
     return tuple(seq for (seq,) in rows[-1:])
 
 
-_NUMBERS: Final = "SELECT uid, id FROM task WHERE uid IN (SELECT value FROM json_each(?))"
 _FILED: Final = """
 SELECT task.uid, task.name, task.deleted, list.uid, list.name
 FROM json_each(?) AS filed CROSS JOIN task ON task.uid = filed.value JOIN list ON list.id = task.list_id
@@ -274,12 +272,12 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
         needing = [line for line in needs_you(db, left) if not _is_hidden(line, away)]
         new = [line for line in needing if line.at >= since]
         lines = [_with_its_end(line, left) for line in _happened(db, after, since, now, new)]
-        uids = [line.task for line in lines if line.task is not None]
-        numbers: dict[str, int] = dict(db.sql(_NUMBERS, (_array(uids),)).fetchall())
+        named = task_queries.numbers_and_names(db, {line.task for line in lines if line.task is not None})
         is_cut = since < _compacted_before(db)
     # The clock of another machine may be ahead.
     lines = [
-        replace(line, at=min(line.at, now), number=numbers.get(line.task) if line.task else None) for line in lines
+        replace(line, at=min(line.at, now), number=named[line.task][0] if line.task in named else None)
+        for line in lines
     ]
     order = {part: number for number, part in enumerate(PARTS)}
     lines.sort(

@@ -15,16 +15,8 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_lines, job_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.digest_entries import (
-    CLAIM_LAPSED,
-    FAILED,
-    OK_AGAIN,
-    PUT_AWAY,
-    DigestLine,
-    EventEntry,
-    Recovery,
-    StatusEntry,
-)
+from tui_tasks.core.read.digest_entries import EventEntry, StatusEntry
+from tui_tasks.core.read.digest_lines import CLAIM_LAPSED, FAILED, OK_AGAIN, PUT_AWAY, DigestLine, Recovery
 from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
@@ -134,7 +126,7 @@ def _task_now(db: Database, one: _Failure) -> str:
 
 
 def _state(db: Database, one: _Failure, ok_since: int | None, now: int, away: PutAway) -> str:
-    """Return what a failure is now, of `digest_entries.STATES`."""
+    """Return what a failure is now, of `digest_lines.STATES`."""
     if one.is_open:
         return FAILED
     if one.status is not None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
-from tui_tasks.core.read.digest_entries import GROUPS, PARTS, STATES, DigestLine
+from tui_tasks.core.read.digest_lines import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look
 from tui_tasks.text.safe import cell_len, fit, safe_line, safe_question

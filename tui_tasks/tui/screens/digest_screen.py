@@ -21,7 +21,7 @@ from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
-from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.digest_lines import PARTS, DigestLine
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.schema import due_dates, task_fields
