@@ -59,7 +59,7 @@ def test_tests_that_fail_anyway_are_told(project: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("module", "tests"),
     [
-        ("tui_tasks/core/rules/work_end_rules.py", ["tests/core/rules/test_work_end_rules.py"]),
+        ("tui_tasks/core/rules/work_limit_rules.py", ["tests/core/rules/test_work_limit_rules.py"]),
         ("tui_tasks/core/rules/inverses.py", ["tests/core/rules/test_inverses.py"]),
         ("tui_tasks/core/commit/rank.py", ["tests/core/commit/test_rank.py"]),
         ("tui_tasks/text/no_such.py", ["tests/text"]),

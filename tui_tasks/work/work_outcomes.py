@@ -20,7 +20,7 @@ from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, Lim
 from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession, Seen
-from tui_tasks.core.rules import work_end_rules
+from tui_tasks.core.rules import work_limit_rules
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import session_records
@@ -161,7 +161,7 @@ def look_at(
     known = work_text.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
-    if work.state == "working" and work_end_rules.limits_of(work).ask is None and comments.wake(store, work, now):
+    if work.state == "working" and work_limit_rules.limits_of(work).ask is None and comments.wake(store, work, now):
         operations = [one for one in operations if isinstance(one, CountWork)]
         session = None
     if (
@@ -193,7 +193,7 @@ def _after_turn(
     if owner is not None:
         # Both agents commit on one branch, so nobody knows whose a commit is.
         has_changes = has_changes and (work.summary is not None or clean_up.is_gone(store.db, owner))
-    if work_end_rules.limits_of(work).ask is not None:
+    if work_limit_rules.limits_of(work).ask is not None:
         return None  # the human says whether it goes on
     if session.state == session_queries.GONE:
         commented = work_queries.commented_at(store.db, work)
@@ -211,7 +211,7 @@ def _after_turn(
             return FailWork(work.uid, "its worktree is gone: `tui-tasks work restore` makes it again, with its commits")
         if status is None and now - (session.ended_at or 0) < _LAUNCHER:
             return None  # its launcher knows how it ended
-        if work_end_rules.limits_of(work).is_stopped:
+        if work_limit_rules.limits_of(work).is_stopped:
             return FailWork(work.uid, f"{work.agent} was stopped at its limit, without a change")
         how = _how_it_ended(last_lines(store.path, work, _SEARCHED_LINES), status)
         return FailWork(work.uid, f"{work.agent} {how}{'' if ': ' in how else ' without a change'}")
@@ -278,7 +278,7 @@ _WORDS: Final = {
 def most_used(store: Store, work: Work, seen: Seen, settings: LimitSettings, now: int) -> Use | None:
     """Return the limit of which an agent has used the largest share; None without limits, or if nothing is known."""
     set_ones = {name: value for name, value in msgspec.structs.asdict(settings).items() if value is not None}
-    limits = work_end_rules.limits_in_force(work, set_ones)
+    limits = work_limit_rules.limits_in_force(work, set_ones)
     if not limits:
         return None
     used = {
@@ -294,7 +294,7 @@ def most_used(store: Store, work: Work, seen: Seen, settings: LimitSettings, now
 
 def reached_limit(work: Work, use: Use | None) -> LimitWork | None:
     """Return the operation that stops an agent at a limit; None while it may go on, or the human has been asked."""
-    if use is None or use.share < 1 or work_end_rules.is_stopped_at_limit(work):
+    if use is None or use.share < 1 or work_limit_rules.is_stopped_at_limit(work):
         return None
     return LimitWork(work.uid, use.name, str(use))
 

@@ -28,6 +28,7 @@ _MODULES: Final = (
     "tasks.import_rules",
     "work_rules",
     "work_end_rules",
+    "work_limit_rules",
 )
 
 

@@ -1,23 +1,14 @@
-"""How work stops: at a limit of its agent (tokens, money, time, turns), and at its end: failed, merged, in conflict,
-discarded, or brought back (docs: protocol, section 12).
-
-At a limit the turn ends, and the human is asked whether the agent goes on. The limits are those of the settings,
-`[work.limits]`, or of the work itself. Each time that the human lets the agent go on, the limit that was reached grows
-by its first size.
-"""
+"""How work ends: failed, merged, in conflict, discarded, or brought back (docs: protocol, section 12)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import Ask, Work
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations.asks import OpenAsk, SendMessage
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import ClaimTask
 from tui_tasks.core.operations.work import (
@@ -26,7 +17,6 @@ from tui_tasks.core.operations.work import (
     DiscardWork,
     FailWork,
     GiveUpMerge,
-    LimitWork,
     MergeWork,
     RestoreWork,
 )
@@ -35,7 +25,6 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents.ask_rules import begin_ask, send_message
 from tui_tasks.core.rules.agents.session_rules import end_session
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
@@ -49,7 +38,6 @@ from tui_tasks.core.rules.work_rules import (
 )
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
-from tui_tasks.core.vocab import CONTINUE, LIMIT_OPTIONS
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -253,84 +241,3 @@ def _reopen(tx: Transaction, task: Task, work: Work) -> None:
     done = next((one for one in later if one.entity == "task" and (one.new or {}).get("status") == "done"), None)
     if done is not None:
         INVERSES["task"](tx, done, Places({}, Reranks(tx.db, done.seq)))
-
-
-class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The column `limits` of a work.
-
-    Attributes:
-        own: limits of this work, by name; the settings have the others.
-        raised: how often the human let the agent go on, by the name of the limit.
-        reached: the limit that was reached last.
-        ask: the question about it, until it is answered.
-        is_stopped: whether the human said that the agent is to stop there.
-    """
-
-    own: dict[str, float] = {}
-    raised: dict[str, int] = {}
-    reached: str | None = None
-    ask: str | None = None
-    is_stopped: bool = False
-
-
-def limits_of(work: Work) -> Limits:
-    """Return the limits of a work."""
-    return msgspec.convert(work.limits or {}, Limits)
-
-
-def limits_in_force(work: Work, settings: dict[str, float]) -> dict[str, float]:
-    """Return the limits that hold for a work now, by name; `settings` are those of the settings."""
-    limits = limits_of(work)
-    return {name: value * (1 + limits.raised.get(name, 0)) for name, value in {**settings, **limits.own}.items()}
-
-
-def is_stopped_at_limit(work: Work) -> bool:
-    """Return whether the agent of a work was stopped at a limit, and the human has not let it go on."""
-    limits = limits_of(work)
-    return limits.is_stopped or limits.ask is not None
-
-
-def continued_limits(work: Work) -> dict[str, Any]:
-    """Return the column `limits` of a work whose agent may continue."""
-    limits = limits_of(work)
-    name = limits.reached or ""
-    raised = {**limits.raised, name: limits.raised.get(name, 0) + 1}
-    raised_once = msgspec.structs.replace(limits, raised=raised, ask=None, is_stopped=False)
-    return cast("dict[str, Any]", msgspec.to_builtins(raised_once))
-
-
-@rule(LimitWork)
-def limit_work(tx: Transaction, op: LimitWork) -> Work:
-    """End the turn of an agent at a limit, and ask the human in its name whether it goes on.
-
-    Raises:
-        Conflict: the human was asked already, or the work is over.
-    """
-    require_human(tx)
-    work = in_state(tx, op.uid, "working")
-    limits = limits_of(work)
-    if limits.ask is not None:
-        raise Conflict("the human was asked already", id=limits.ask)
-    stop = f"You have reached your limit: {op.used}. Stop here; the human decides what follows."
-    send_message(tx, SendMessage(work.agent, stop, ends_turn=True))
-    with tx.speaking_as(work.agent):
-        ask = begin_ask(tx, OpenAsk(f"I have used {op.used}. Continue?", LIMIT_OPTIONS, work.task_uid))
-    limits = msgspec.structs.replace(limits, reached=op.limit, ask=ask.uid)
-    message = f"stopped at its limit: {op.used}"
-    return set_columns(tx, work, "work.limit", message=message, limits=msgspec.to_builtins(limits))
-
-
-def follow_answer(tx: Transaction, ask: Ask) -> None:
-    """Continue beyond the limit, or stop there, as the human answered."""
-    work = next((one for one in work_queries.live(tx.db) if limits_of(one).ask == ask.uid), None)
-    if work is None:
-        return
-    if ask.answer == CONTINUE:
-        state = "working" if work.state in ("ready", "conflict") else work.state
-        set_columns(tx, work, "work.commented", state=state, message=None, limits=continued_limits(work))
-        send_message(tx, SendMessage(work.agent, "Continue your task."))
-        return
-    stopped = msgspec.structs.replace(limits_of(work), ask=None, is_stopped=True)
-    set_columns(tx, work, "work.updated", limits=msgspec.to_builtins(stopped))
-    if ask.answer is not None and ask.answer not in LIMIT_OPTIONS:
-        send_message(tx, SendMessage(work.agent, ask.answer))

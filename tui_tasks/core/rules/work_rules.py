@@ -284,9 +284,9 @@ def comment_work(tx: Transaction, op: CommentWork) -> Work:
     log_task(tx, LogTask(task.uid, op.text))
     limits = work.limits
     if limits is not None:
-        from tui_tasks.core.rules import work_end_rules  # it is built upon this module
+        from tui_tasks.core.rules import work_limit_rules  # it is built upon this module
 
-        limits = work_end_rules.continued_limits(work) if work_end_rules.is_stopped_at_limit(work) else limits
+        limits = work_limit_rules.continued_limits(work) if work_limit_rules.is_stopped_at_limit(work) else limits
     work = set_columns(tx, work, "work.commented", state="working", message=None, limits=limits)
     task = task_queries.task(tx.db, work.task_uid)
     if task.status == "done":

@@ -101,7 +101,7 @@ class WorkRow(Model):
     head = TextField(null=True)  # the commit that was merged or discarded
     intent = JsonField(null=True)  # what git is about to do: refs old and new, paths
     kept = JsonField(null=True)  # what brings it back after its end: refs and folders
-    limits = JsonField(null=True)  # a `work_end_rules.Limits`; null: those of the settings, and none was reached
+    limits = JsonField(null=True)  # a `work_limit_rules.Limits`; null: those of the settings, and none was reached
     machine = TextField(default="")  # on a server: the id of the machine that has the worktree
 
     class Meta:

@@ -133,9 +133,9 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
         new["request"] = {**request, "choices": op.choices}
     answered = _end(tx, op.uid, "ask.answered", new)
     if ask.options == LIMIT_OPTIONS and ask.task_uid is not None:
-        from tui_tasks.core.rules import work_end_rules  # few answers are about limits
+        from tui_tasks.core.rules import work_limit_rules  # few answers are about limits
 
-        work_end_rules.follow_answer(tx, answered)
+        work_limit_rules.follow_answer(tx, answered)
     return answered
 
 

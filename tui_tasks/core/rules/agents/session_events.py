@@ -292,11 +292,11 @@ class ReportHandler:
 
     def turn_interrupted(self, event: TurnInterrupted) -> None:
         """The person has interrupted its turn; or the turn was ended at a limit, which the question says."""
-        from tui_tasks.core.rules import work_end_rules  # it is built upon this module
+        from tui_tasks.core.rules import work_limit_rules  # it is built upon this module
 
         self._activity.background = []
         work = work_queries.of_agent(self._tx.db, self._agent)
-        if work is not None and work_end_rules.is_stopped_at_limit(work):
+        if work is not None and work_limit_rules.is_stopped_at_limit(work):
             self._over("session.idle", "idle")
         else:
             self._over("session.interrupted", "interrupted", ends_as="cancelled")

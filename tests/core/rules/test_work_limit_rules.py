@@ -9,7 +9,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.operations.work import CommentWork, LimitWork, RunWork, WorkReady
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.rules import work_end_rules
+from tui_tasks.core.rules import work_limit_rules
 from tui_tasks.core.vocab import CONTINUE
 
 USED = "1,200 of 1,000 tokens"
@@ -39,7 +39,7 @@ def test_at_a_limit_the_turn_ends_and_the_human_is_asked_once(store, do, human, 
     stop = f"You have reached your limit: {USED}. Stop here; the human decides what follows."
     assert messages(store) == [(stop, True)]
     assert work_queries.find(store.db, work).message == f"stopped at its limit: {USED}"
-    assert work_end_rules.is_stopped_at_limit(work_queries.find(store.db, work))
+    assert work_limit_rules.is_stopped_at_limit(work_queries.find(store.db, work))
     with pytest.raises(Conflict, match="asked already"):
         do(LimitWork(work, "tokens", USED), actor="system")
     sound(store)
@@ -49,8 +49,8 @@ def test_an_agent_that_may_go_on_has_the_limit_once_more(store, do, human, work)
     do(LimitWork(work, "tokens", USED), actor="system")
     human(AnswerAsk(ask_queries.open_asks(store.db)[0].uid, CONTINUE))
     found = work_queries.find(store.db, work)
-    assert (found.state, found.message, work_end_rules.is_stopped_at_limit(found)) == ("working", None, False)
-    assert work_end_rules.limits_in_force(found, {"tokens": 50, "turns": 5}) == {"tokens": 2000, "turns": 5}
+    assert (found.state, found.message, work_limit_rules.is_stopped_at_limit(found)) == ("working", None, False)
+    assert work_limit_rules.limits_in_force(found, {"tokens": 50, "turns": 5}) == {"tokens": 2000, "turns": 5}
     assert messages(store)[-1] == ("Continue your task.", False)
     sound(store)
 
@@ -60,7 +60,7 @@ def test_an_agent_that_may_not_go_on_stays_stopped_and_hears_the_humans_words(st
     do(LimitWork(work, "tokens", USED), actor="system")
     human(AnswerAsk(ask_queries.open_asks(store.db)[0].uid, answer))
     found = work_queries.find(store.db, work)
-    assert (found.message, work_end_rules.is_stopped_at_limit(found)) == (f"stopped at its limit: {USED}", True)
+    assert (found.message, work_limit_rules.is_stopped_at_limit(found)) == (f"stopped at its limit: {USED}", True)
     assert [text for text, _ in messages(store)[1:]] == sent
     sound(store)
 
@@ -68,7 +68,7 @@ def test_an_agent_that_may_not_go_on_stays_stopped_and_hears_the_humans_words(st
 def test_a_question_that_is_withdrawn_lets_nobody_go_on(store, do, human, work):
     do(LimitWork(work, "tokens", USED), actor="system")
     human(CloseAsk(ask_queries.open_asks(store.db)[0].uid, "withdrawn"))
-    assert work_end_rules.is_stopped_at_limit(work_queries.find(store.db, work))
+    assert work_limit_rules.is_stopped_at_limit(work_queries.find(store.db, work))
 
 
 def test_comments_let_an_agent_go_on_that_was_stopped(store, do, human, work):
@@ -77,5 +77,5 @@ def test_comments_let_an_agent_go_on_that_was_stopped(store, do, human, work):
     human(WorkReady(work))
     human(CommentWork(work, "Once more"))
     found = work_queries.find(store.db, work)
-    assert not work_end_rules.is_stopped_at_limit(found)
-    assert work_end_rules.limits_in_force(found, {}) == {"tokens": 2000}
+    assert not work_limit_rules.is_stopped_at_limit(found)
+    assert work_limit_rules.limits_in_force(found, {}) == {"tokens": 2000}
