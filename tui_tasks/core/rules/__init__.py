@@ -19,6 +19,7 @@ _MODULES: Final = (
     "tasks.list_rules",
     "tasks.claim_rules",
     "agents.ask_rules",
+    "agents.message_rules",
     "job_rules",
     "run_rules",
     "undo",

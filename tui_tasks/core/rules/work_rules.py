@@ -34,7 +34,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import session_rules
-from tui_tasks.core.rules.agents.ask_rules import send_message
+from tui_tasks.core.rules.agents.message_rules import send_message
 from tui_tasks.core.rules.agents.session_rules import record_report
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
