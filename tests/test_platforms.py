@@ -18,11 +18,11 @@ import pytest
 
 from tests.core.engine.databases import add
 from tests.started import DEADLINE, Started
+from tui_tasks.cli.admin import doctor
 from tui_tasks.core.engine import commit_watch, file_writes, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import replace
 from tui_tasks.core.job_snapshots import Heartbeat
-from tui_tasks.core.maintenance import journal_findings
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.runner import processes, run_marks
@@ -214,8 +214,8 @@ def test_off_linux_nothing_is_marked(monkeypatch):
 def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):
     database = tmp_path / "tasks.db"
     with Path(f"{database}-wal").open("wb") as log:
-        log.truncate(journal_findings.LARGE)
-    (said,) = journal_findings.log_findings(database, tmp_path / "none")
+        log.truncate(doctor.LARGE)
+    (said,) = doctor.log_findings(database, tmp_path / "none")
     assert "Look for a stopped tui-tasks" in said
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.talking import ADD, add, names
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.read import ask_queries
 
 
@@ -121,7 +121,7 @@ def test_where_one_fails_half_written_each_of_the_others_is_done_once(talk, stor
     assert names(talk) == ["one", "two"]
     assert [event["event"] for event in talk.events()] == ["task.created"]
     assert talk.seq() == 3
-    assert journal_findings.broken_link(store.db) is None
+    assert database_findings.broken_link(store.db) is None
     talk.clock.forward(6)
     assert [json.loads(line)["id"] for line in talk.session.settle()] == ["ask"]
 

@@ -17,7 +17,7 @@ from tui_tasks.core.commit import unfinished_changes
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import undo
@@ -54,7 +54,7 @@ def filled(talk):
 
 def sound(talk):
     """The journal is whole, and replaying it gives the same tables."""
-    assert journal_findings.broken_link(talk.store.db) is None
+    assert database_findings.broken_link(talk.store.db) is None
     assert tables(talk.store.db) == replayed(talk.store)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -126,7 +126,7 @@ def test_no_arguments_whatever_are_a_defect(name):
                 assert not home.one_in_progress or task_queries.who_has_several_in_progress(store.db, home.id) is None
 
         run()
-        assert journal_findings.broken_link(store.db) is None
+        assert database_findings.broken_link(store.db) is None
         assert talk.ok("control:history", since=0, limit=10_000)["entries"]
         with Store(":memory:") as again:
             replay(store.db, again.db)

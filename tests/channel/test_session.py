@@ -12,7 +12,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine import driver
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import journal_findings, table_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.tasks import task_queries
@@ -131,8 +131,8 @@ def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_o
 
 def test_an_agent_that_causes_defects_again_and_again_has_the_tables_searched_once(talk, store, defect, monkeypatch):
     searches = []
-    search = table_findings.damage_of
-    monkeypatch.setattr(table_findings, "damage_of", lambda db: searches.append(db) or search(db))
+    search = database_findings.damage_of
+    monkeypatch.setattr(database_findings, "damage_of", lambda db: searches.append(db) or search(db))
     assert [talk.refused(ADD, name="x")["code"] for _ in range(3)] == ["internal"] * 3
     assert len(searches) == 1
     with contextlib.closing(connect(store.path)) as raw:
@@ -144,7 +144,7 @@ def test_an_agent_that_causes_defects_again_and_again_has_the_tables_searched_on
 
 
 def test_a_defect_in_a_large_database_names_the_doctor_instead_of_searching_all_of_it(talk, defect, monkeypatch):
-    monkeypatch.setattr(table_findings, "SMALL", 0)
+    monkeypatch.setattr(database_findings, "SMALL", 0)
     refusal = talk.refused(ADD, name="x")
     assert (refusal["code"], "tui-tasks doctor" in refusal["message"]) == ("internal", True)
 
@@ -195,7 +195,7 @@ def test_where_storage_fails_among_lines_that_came_together_each_is_done_once_or
     assert replies[2]["error"]["code"] == "storage_error"
     done = [reply["result"]["name"] for reply in replies if reply["ok"]]
     assert names(talk) == ["kept", *done]
-    assert journal_findings.broken_link(talk.store.db) is None
+    assert database_findings.broken_link(talk.store.db) is None
 
 
 # Paused

@@ -14,7 +14,7 @@ import pytest
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan
 from tui_tasks.core.store import Store
@@ -43,7 +43,7 @@ def sound(db) -> None:
     assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     raw.close()
     with Store(str(db)) as store, Store(":memory:") as again:
-        assert journal_findings.broken_link(store.db) is None
+        assert database_findings.broken_link(store.db) is None
         replay(store.db, again.db)
         for table in ("list", "task", "log", "claim", "edge"):
             everything = f"SELECT * FROM {table} ORDER BY 1, 2"

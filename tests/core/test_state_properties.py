@@ -14,7 +14,7 @@ from tests.core.state_steps import PICK, StateSteps, content
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import allow_any_order, apply_together, replay
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
@@ -196,7 +196,7 @@ class TheState(StateSteps):
     def teardown(self):
         if not hasattr(self, "stores"):
             return
-        assert journal_findings.broken_link(self.db) is None
+        assert database_findings.broken_link(self.db) is None
         with Store(":memory:") as again:
             replay(self.db, again.db)
             assert tables(again.db) == tables(self.db)
@@ -225,7 +225,7 @@ class TheState(StateSteps):
                     break
             if operation == Undo() or not self.undone.get(self.actors[0]):
                 assert content(self.db) == end
-        assert journal_findings.broken_link(self.db) is None
+        assert database_findings.broken_link(self.db) is None
 
 
 TestTheState = TheState.TestCase

@@ -31,7 +31,7 @@ from tests.dialects.sent_requests import (
     resolved,
 )
 from tests.on_server import path_of
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.store import Store
 
@@ -259,7 +259,7 @@ class Conversations(RuleBasedStateMachine):
         """The journal has no gap and no flaw, and replayed it gives the same tables, and the same to every dialect."""
         if self.sound:
             db = self.store.db
-            assert journal_findings.broken_link(db) is None
+            assert database_findings.broken_link(db) is None
             assert [event["seq"] for event in self.heard] == list(range(1, len(self.heard) + 1))
             assert self.reader.ok("control:history", since=0, limit=10_000)["entries"] == self.heard
             with Store(":memory:") as again:

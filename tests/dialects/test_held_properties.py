@@ -28,7 +28,7 @@ from tests.dialects.sent_requests import (
     resolved,
 )
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Operation, Redo, Undo
 from tui_tasks.core.operations.tasks import (
@@ -281,7 +281,7 @@ class Held(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "store"):
             return
-        assert journal_findings.broken_link(self.store.db) is None
+        assert database_findings.broken_link(self.store.db) is None
         with Store(":memory:") as again:
             replay(self.store.db, again.db)
             assert tables(again) == tables(self.store)

@@ -16,7 +16,7 @@ from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, out, read
 from tui_tasks.core.agent_names import display_name
 from tui_tasks.core.commit import journal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList, LogTask, SetListReview
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -55,7 +55,7 @@ def test_what_goes_out_comes_back_but_for_what_is_told_and_a_second_import_chang
     again = bring(empty, format_, files, clock() + 2 * 10**9)
     assert (counts(again), dict(again.lost)) == ((0, 0, 4), {})
     assert journal.newest(empty.db) == newest
-    assert list(journal_findings.differences(empty.db)) == []
+    assert list(database_findings.differences(empty.db)) == []
 
 
 @every_format

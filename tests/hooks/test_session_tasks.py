@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.hooks.playing import Player
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask, SetListRule
 from tui_tasks.core.read import ask_queries
@@ -51,7 +51,7 @@ def test_a_prompt_is_a_task_and_done_when_the_turn_is_truly_over(claude: Player,
     task = task_queries.task(store.db, uid)
     assert (task.agent, task.created_by, task.description) == ("claude-1", "claude-1", "\nFix the login\nand test it")
     assert [entry.message for entry in task_records.logs(store.db, uid)] == ["All done."]
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 OPENCODE = {
@@ -267,7 +267,7 @@ def test_a_programs_own_list_stands_behind_the_task_in_its_order(program: str, s
     found = [task for task in tasks(store) if task[0] != "go" and task[1] != "cancelled"]
     assert found == [("first", "done"), ("second", "in_progress")]
     assert tasks(store)[0][0] == "go"
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 def test_a_programs_own_list_follows_the_task_of_the_prompt_to_where_the_human_has_put_it(

@@ -16,7 +16,7 @@ from tests.hooks.playing import PAYLOADS, Player
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
@@ -66,7 +66,7 @@ def test_recorded_payloads_give_the_right_states_at_every_step(file: Path, store
             for seen in session_queries.everyone(store.db)
         ]
         assert found == step["then"], f"line {number}"
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 def test_names_count_from_one_for_each_program_and_are_given_once(store: Store, clock: Clock) -> None:
@@ -398,7 +398,7 @@ def test_a_payload_of_any_bytes_holds_up_no_other(body: bytes, claude: Player, s
     claude.play(body)
     claude.play(of("UserPromptSubmit", prompt="after"))
     assert claude.seen().session.last_prompt == "after"
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 EVENTS = _words("""

@@ -10,7 +10,7 @@ from tests.postgres.journal_writer import write
 from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import compaction_steps, journal_findings
+from tui_tasks.core.maintenance import compaction_steps, database_findings
 from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import SetAuto, StartWork
@@ -53,8 +53,8 @@ def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, t
     assert to_file(server, tmp_path / "to.db", no_report) == newest
     assert entries(tmp_path / "to.db") == kept
     with Store(str(tmp_path / "to.db")) as store:
-        assert journal_findings.broken_link(store.db) is None
-        assert list(journal_findings.differences(store.db)) == []
+        assert database_findings.broken_link(store.db) is None
+        assert list(database_findings.differences(store.db)) == []
         store.commit(EnsureList("more", "task"), actor="bob", now=START)
 
 
@@ -203,13 +203,13 @@ def test_checks_and_work_go_to_a_server_as_those_of_this_machine_and_back(
         assert (state, of) == ("passed", [f"{here}:/a:b/config.toml", here, here, here])
         assert definition.machines == {here: (CHECK.digest, CHECK.cwd, "/a:b/config.toml")}
         assert (definition.cwd, definition.inputs, definition.gate) == ("", CHECK.inputs, True)
-        assert list(journal_findings.differences(replica.db)) == []
+        assert list(database_findings.differences(replica.db)) == []
     with Store(str(proven)) as store:
         was = held(store.db)
     to_file(server, tmp_path / "to.db", no_report)
     with Store(str(tmp_path / "to.db")) as store:
         assert held(store.db) == was
-        assert list(journal_findings.differences(store.db)) == []
+        assert list(database_findings.differences(store.db)) == []
     assert entries(proven) == before == entries(tmp_path / "to.db")[: len(before)]
 
 

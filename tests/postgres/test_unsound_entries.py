@@ -11,7 +11,7 @@ from tests.postgres.machines import names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import journal_findings, replay
+from tui_tasks.core.maintenance import database_findings, replay
 from tui_tasks.core.maintenance.past_state import PastState
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import digest, overview, statistics
@@ -69,13 +69,13 @@ def test_an_entry_that_cannot_be_applied_is_passed_over_on_every_machine(
     assert names(here) == names(there) == names(opened_on("c")) == ["Build", "Ship"]
     stores = [state._session.store for state in (here, there, opened_on("c"))]
     assert len({machines.digest(store.path) for store in stores}) == 1
-    assert list(journal_findings.differences(stores[0].db)) == []
+    assert list(database_findings.differences(stores[0].db)) == []
     stores[0].db.cut(0)
     assert names(opened_on("d")) == ["Build", "Ship"]
     with cluster.connect(database) as owner:
         moving.to_file(owner, tmp_path / "to.db", no_report)
     with Store(str(tmp_path / "to.db")) as file:
-        assert list(journal_findings.differences(file.db)) == []
+        assert list(database_findings.differences(file.db)) == []
 
 
 @pytest.mark.parametrize("window", [0, 100])

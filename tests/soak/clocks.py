@@ -19,7 +19,7 @@ from tests.soak.forked import forking_from
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
@@ -146,7 +146,7 @@ def _check(store: Store, told: Counter[str], minutely: str, someday: object) -> 
     assert all(run.scheduled_for <= now for run in job_queries.each_run(store.db, minutely, 10_000))
     assert job_queries.job(store.db, someday.uid).next_run == someday.next_run
     assert list(job_queries.each_run(store.db, someday.uid, 10)) == []
-    assert journal_findings.broken_link(store.db) is None
+    assert database_findings.broken_link(store.db) is None
     findings = list(doctor.findings(store, Path(store.path).with_name("none.toml"), now))
     assert any("a clock is wrong" in finding for finding in findings), findings
 

@@ -27,7 +27,7 @@ from tests.soak.forked import forking_from
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
@@ -121,7 +121,7 @@ def many(folder: Path, budget: Budget) -> str:
     starts = (folder / "starts").read_text().split()
     assert len(starts) == len(set(starts)), "a double start"
     assert set(starts) == ran
-    assert journal_findings.broken_link(store.db) is None
+    assert database_findings.broken_link(store.db) is None
     return (
         f"{minute * JOBS:,} nominal times by {PROCESSES} processes: {dict(decisions)}, {len(starts):,} starts, none "
         f"double, the clock set back {backwards} times"

@@ -349,13 +349,13 @@ def _journal(host: Host) -> list[tuple[Any, ...]]:
 
 def _sound(host: Host, journal: list[tuple[Any, ...]]) -> Iterator[str]:
     """Yield the names of the tasks in the replica, which must be what its journal says, and that the other's."""
-    from tui_tasks.core.maintenance import journal_findings
+    from tui_tasks.core.maintenance import database_findings
     from tui_tasks.core.store import Store
 
     assert _journal(host) == journal
     with Store(host.replica(), read_only=True) as store:
-        assert list(journal_findings.findings(store.db)) == []
-        assert list(journal_findings.differences(store.db)) == []
+        assert list(database_findings.findings(store.db)) == []
+        assert list(database_findings.differences(store.db)) == []
         for (name,) in store.db.sql("SELECT name FROM task ORDER BY id"):
             yield name
 

@@ -24,7 +24,7 @@ from tests.soak.scheduler import JOBS, MINUTE, PROCESSES, TIMES, _jobs_of_each_k
 from tests.started import until
 from tui_tasks import clock
 from tui_tasks.core.job_snapshots import Heartbeat
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
@@ -102,7 +102,7 @@ class _Driver:
         starts = [line.split() for line in (self._folder / "starts").read_text().splitlines()]
         assert len({uid for uid, _ in starts}) == len(starts), "a double start"
         assert {uid for uid, _ in starts} == ran
-        assert journal_findings.broken_link(self._store.db) is None
+        assert database_findings.broken_link(self._store.db) is None
         by_machine = Counter(number for _, number in starts)
         assert self._digests() == {digest(self._store.path)}, "the replicas differ"
         return (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.core.job_steps import replayed, tables
 from tui_tasks.core.commit import journal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.store import Store
 
 
@@ -29,7 +29,7 @@ def found(path: Path, *, replay: bool = True) -> Found:
             has two tasks of an agent in progress that may have one, or the journal does not give the tables.
     """
     with Store(str(path)) as store:
-        wrong = list(journal_findings.findings(store.db))
+        wrong = list(database_findings.findings(store.db))
         assert not wrong, wrong
         crowded = store.db.sql(
             "SELECT list_id FROM task WHERE deleted = 0 AND solo = 1 AND status = 'in_progress' "

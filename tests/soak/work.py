@@ -26,7 +26,7 @@ from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork
 from tui_tasks.core.read import work_queries
@@ -223,8 +223,8 @@ def _elsewhere(folder: Path) -> str:
     with _opened(folder) as store, mock.patch.dict(os.environ, {"XDG_STATE_HOME": str(folder / "other")}):
         with _opened(folder) as other:
             assert digest(other.path) == digest(store.path), "the machines differ"
-        assert list(journal_findings.differences(store.db)) == []
-        assert list(journal_findings.findings(store.db)) == []
+        assert list(database_findings.differences(store.db)) == []
+        assert list(database_findings.findings(store.db)) == []
         return f"{journal.newest(store.db):,} entries, equal on another machine"
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.entries import all_entries
 from tests.terminals import Terminal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -203,7 +203,7 @@ def test_a_pane_of_tmux_that_is_killed_ends_it_and_leaves_the_terminal_outside_a
     finally:
         outside.close()
     with Store(str(path)) as store:
-        assert not list(journal_findings.findings(store.db))
+        assert not list(database_findings.findings(store.db))
 
 
 def test_a_reply_that_was_read_is_durable_though_the_screen_is_killed(start: Start, path: Path) -> None:

@@ -223,13 +223,13 @@ class RequestExecutor:
 
         An agent that causes errors again and again makes it search once.
         """
-        from tui_tasks.core.maintenance import table_findings
+        from tui_tasks.core.maintenance import database_findings
 
         with contextlib.suppress(*READ_ERRORS):
             # Only another connection, which changes this version, writes what is damaged.
             version = (db.file, db.scalar("PRAGMA data_version"))
             if self._searched is None or self._searched[0] != version:
-                self._searched = version, table_findings.quick_damage_of(db)
+                self._searched = version, database_findings.quick_damage_of(db)
             return self._searched[1]
         return None
 

@@ -296,11 +296,11 @@ def _folder_gone() -> str:
 def _damage(options: Any) -> str:
     """Return what is damaged in the database of a command that failed by none of its refusals; empty: nothing is."""
     from tui_tasks.core.errors import DatabaseRefused
-    from tui_tasks.core.maintenance import table_findings
+    from tui_tasks.core.maintenance import database_findings
     from tui_tasks.settings import paths
 
     try:
-        return table_findings.damage(paths.database(getattr(options, "db", None)))
+        return database_findings.damage(paths.database(getattr(options, "db", None)))
     except DatabaseRefused:
         return ""
 

@@ -271,9 +271,9 @@ def record_report(transaction: Transaction, name: str, report: SessionReport, *,
     except Exception as error:
         if is_storage_error(error):
             raise
-        from tui_tasks.core.maintenance import table_findings
+        from tui_tasks.core.maintenance import database_findings
 
-        if damage := table_findings.quick_damage_of(transaction.db):
+        if damage := database_findings.quick_damage_of(transaction.db):
             _log.error("a payload of %s was left out: %s", report.program, damage)
         else:
             _log.exception("a payload of %s could not be read", report.program)

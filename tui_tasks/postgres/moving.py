@@ -19,7 +19,7 @@ from tui_tasks.core.commit import compaction, database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import backup, database_findings
 from tui_tasks.core.maintenance.replay import apply_entry
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.store import Store
@@ -200,10 +200,10 @@ def _pull(connection: Connection, db: Database, report: Report) -> None:
 
 
 def _refuse_unsound(db: Database, file: Path) -> None:
-    broken = journal_findings.broken_link(db)
+    broken = database_findings.broken_link(db)
     if broken is not None:
         raise DatabaseRefused(f"{file}: entry {broken:,} does not follow from the one before it (tui-tasks doctor)")
-    difference = next(journal_findings.differences(db), None)
+    difference = next(database_findings.differences(db), None)
     if difference is not None:
         raise DatabaseRefused(f"{file}: {difference} (tui-tasks doctor --replay)")
 

@@ -14,7 +14,7 @@ from tui_tasks.core.commit import database_clock, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import backup, database_findings
 from tui_tasks.core.maintenance.replay import PASSED_OVER
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import Report, companions
@@ -161,7 +161,7 @@ def _fits(part: Path, covered: Covered, report: Report) -> bool:
     """Return whether the journal of a file is the server's, up to the entry of the snapshot."""
     report(CHECKING, 0, 1)
     with Store(str(part)) as copy:
-        return journal.head(copy.db) == covered[:2] and journal_findings.broken_link(copy.db) is None
+        return journal.head(copy.db) == covered[:2] and database_findings.broken_link(copy.db) is None
 
 
 def build(path: str, connection: Connection, now: int, report: Report) -> bool:

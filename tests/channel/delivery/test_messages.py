@@ -17,7 +17,7 @@ from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, InvalidArgument
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage, WithdrawMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
@@ -257,7 +257,7 @@ def test_messages_are_replayed_from_the_journal_and_no_undo_takes_them_back(talk
     write("hello")
     write("waits", to="other")
     talk.one(DISPLAY)
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
     undone = talk.ok("control:undo")["undone"]
     assert journal.entry(store.db, undone).kind == "task.created"
     assert state_of(store) == ["delivered"]
@@ -316,7 +316,7 @@ def test_a_message_whose_reply_could_not_be_written_waits_again(store, clock, wr
     assert kinds(store)[-2:] == ["message.returned"] * 2
     assert texts(talk.one(request_)) == ["one", "two"]
     assert state_of(store) == ["delivered", "delivered"]
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 def test_a_message_in_a_batch_or_a_line_that_was_written_in_part_waits_again(store, clock, write, talk):

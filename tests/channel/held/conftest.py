@@ -3,7 +3,7 @@
 import pytest
 
 from tests.channel.held.reviewing import Human
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
@@ -21,7 +21,7 @@ def human(store: Store, clock) -> Human:
 def replays(store: Store):
     """Every test here ends with a journal that gives the same tables."""
     yield
-    assert journal_findings.broken_link(store.db) is None
+    assert database_findings.broken_link(store.db) is None
     with Store(":memory:") as again:
         replay(store.db, again.db)
         for name in STATE:

@@ -28,7 +28,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.maintenance import journal_findings, table_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.jobs import RecordSettings
@@ -175,7 +175,7 @@ def test_every_table_with_json_says_what_its_json_may_be() -> None:
         if any(isinstance(field, JsonField) for field in columns(model).values())
     }
     # A memory has any JSON; the settings are read as a whole.
-    assert names - {"memory", "settings"} == set(table_findings._SNAPSHOTS)
+    assert names - {"memory", "settings"} == set(database_findings._SNAPSHOTS)
 
 
 def test_a_value_that_a_column_must_have_is_missed(filled: Store, path: Path, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def copied_replays(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         shutil.copy(empty_database, path)
         return schema.opened(path)
 
-    monkeypatch.setattr(journal_findings, "schema", SimpleNamespace(opened=opened))
+    monkeypatch.setattr(database_findings, "schema", SimpleNamespace(opened=opened))
 
 
 STRANGE = ("x'ff'", "CAST(x'ff' AS TEXT)", "99999999999999", "0.5", "''", "'[1'", "NULL")
@@ -303,7 +303,7 @@ def test_tables_are_compared_with_a_long_journal_on_demand_alone(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled.db.sql("UPDATE task SET name = 'other' WHERE id = 3")
-    monkeypatch.setattr(journal_findings, "AT_ONCE", 59)
+    monkeypatch.setattr(database_findings, "AT_ONCE", 59)
     assert "--replay" in doctor.summary(filled)
     assert list(doctor.findings(filled, tmp_path / "none", START + SECOND)) == []
     assert "--replay" not in doctor.summary(filled, replays=True)
@@ -323,7 +323,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
     filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_findings, "LARGE", 1000)
+    monkeypatch.setattr(doctor, "LARGE", 1000)
     with Started([sys.executable, "-c", STOPPED, str(path)], stdout=subprocess.PIPE) as reader:
         assert reader.stdout is not None
         reader.stdout.readline()
@@ -331,10 +331,10 @@ def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
         (said,) = found(path, tmp_path / "none")
         assert f"kill -CONT {reader.pid} ({sys.executable} " in said
         os.kill(reader.pid, signal.SIGCONT)
-    (said,) = journal_findings.log_findings(path)
+    (said,) = doctor.log_findings(path)
     assert "Look for a stopped tui-tasks" in said
     monkeypatch.undo()
-    assert list(journal_findings.log_findings(path)) == []
+    assert list(doctor.log_findings(path)) == []
 
 
 def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.pages import log_pages
@@ -33,7 +33,7 @@ def test_any_byte_of_the_journal_that_is_changed_is_found():
     db = store.db
     columns = [name for _, name, *_ in db.sql("PRAGMA table_info(journal)").fetchall()]
     rows = db.sql("SELECT * FROM journal ORDER BY seq").fetchall()
-    assert journal_findings.broken_link(db) is None
+    assert database_findings.broken_link(db) is None
     for _ in range(1_000):
         row = rng.choice(rows)
         at = rng.randrange(len(columns))
@@ -53,9 +53,9 @@ def test_any_byte_of_the_journal_that_is_changed_is_found():
             except sqlite3.IntegrityError as taken:
                 assert "UNIQUE" in str(taken)
             else:
-                assert journal_findings.broken_link(db) is not None, (columns[at], value, changed)
+                assert database_findings.broken_link(db) is not None, (columns[at], value, changed)
             raise ZeroDivisionError
-    assert journal_findings.broken_link(db) is None
+    assert database_findings.broken_link(db) is None
 
 
 def test_an_entry_taken_out_of_the_middle_put_in_another_place_or_with_no_hash_is_found():
@@ -70,7 +70,7 @@ def test_an_entry_taken_out_of_the_middle_put_in_another_place_or_with_no_hash_i
     ):
         with pytest.raises(ZeroDivisionError), store.db.transaction(write=True):
             store.db.sql(statement)
-            assert journal_findings.broken_link(store.db) is not None, statement
+            assert database_findings.broken_link(store.db) is not None, statement
             raise ZeroDivisionError
 
 
@@ -87,10 +87,10 @@ def test_a_blob_whose_json_is_that_of_the_text_is_found_and_can_be_shown(column)
         row = (*row[:at], text, *row[at + 1 :]) if row[0] == 5 else row
         previous = journal.link(previous, row[:-1])
         store.db.sql(f"UPDATE journal SET {column} = ?, hash = ? WHERE seq = ?", (row[at], previous, row[0]))
-    assert journal_findings.broken_link(store.db) is None
+    assert database_findings.broken_link(store.db) is None
     store.db.sql(f"UPDATE journal SET {column} = ? WHERE seq = 5", (base64.b64decode(text),))
-    assert journal_findings.broken_link(store.db) == 5
-    assert any("altered at or before entry 5" in said for said in journal_findings.findings(store.db))
+    assert database_findings.broken_link(store.db) == 5
+    assert any("altered at or before entry 5" in said for said in database_findings.findings(store.db))
     if column in ("actor", "kind", "entity", "uid", "task"):
         shown = [*log_pages.page(store.db, log_pages.FIRST, 50), *journal.latest(store.db, 50)]
         assert {type(getattr(line, column)) for line in shown} <= {str, type(None)}
@@ -101,7 +101,7 @@ def test_each_hash_covers_the_one_before_it():
     hashes = [hashed for (hashed,) in store.db.sql("SELECT hash FROM journal ORDER BY seq")]
     # Another hash before an entry, which itself is as it was, and all after it made to follow from their own.
     store.db.sql("UPDATE journal SET hash = ? WHERE seq = 4", (bytes(32),))
-    assert journal_findings.broken_link(store.db) == 4
+    assert database_findings.broken_link(store.db) == 4
     columns = ", ".join(c.column_name for c in journal.COLUMNS)
     row = store.db.sql(f"SELECT {columns} FROM journal WHERE seq = 5").fetchone()
     assert journal.link(hashes[3], row[:-1]) == hashes[4]
@@ -122,9 +122,9 @@ def test_a_chain_that_is_made_anew_from_an_altered_entry_on_does_not_lead_to_the
 def test_entries_that_no_compaction_has_dropped_are_missed_whatever_is_said_of_where_the_journal_begins():
     store = filled()
     compact(store, START + 10, START + 100)
-    assert journal_findings.broken_link(store.db) is None
+    assert database_findings.broken_link(store.db) is None
     base = compaction.base(store.db)
     (hashed,) = store.db.sql("SELECT hash FROM journal WHERE seq = ?", (base.last + 3,)).fetchone()
     store.db.sql("DELETE FROM journal WHERE seq <= ?", (base.last + 3,))
     store.db.sql("UPDATE base SET last = last + 3, hash = ?", (hashed,))
-    assert journal_findings.broken_link(store.db) == base.seq
+    assert database_findings.broken_link(store.db) == base.seq

@@ -16,7 +16,7 @@ from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
 from tui_tasks.core.maintenance import compaction_steps as copying
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import CompactJournal, Redo, Undo
@@ -47,7 +47,7 @@ def _work(store: Store, begin: int, tasks: int = 10) -> list[str]:
 
 def _compact(store: Store, before: int, now: int = 10_000) -> None:
     for _ in compacting(store, START + before * SECOND, START + now * SECOND, most=3):
-        assert list(journal_findings.findings(store.db)) == []
+        assert list(database_findings.findings(store.db)) == []
 
 
 def _tables(store: Store) -> dict[str, list]:
@@ -70,7 +70,7 @@ def test_replaying_from_where_it_was_compacted_gives_the_same_tables(store: Stor
     _compact(store, 25)
     _work(store, 50, 3)
     assert _again(store) == _tables(store)
-    assert list(journal_findings.findings(store.db)) == []
+    assert list(database_findings.findings(store.db)) == []
 
 
 def test_the_entries_that_stay_follow_from_the_last_that_was_dropped(store: Store, path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_entries_that_stay_follow_from_the_last_that_was_dropped(store: Stor
         raw.execute(change)
         raw.close()
         with Store(str(copy)) as altered:
-            assert list(journal_findings.findings(altered.db)), change
+            assert list(database_findings.findings(altered.db)), change
 
 
 @pytest.mark.parametrize("steps", range(0, 200, 7))
@@ -110,7 +110,7 @@ def test_one_that_was_broken_off_is_sound_and_the_same_again_goes_on(store: Stor
     for _ in zip(range(steps), begun, strict=False):
         pass
     begun.close()
-    assert list(journal_findings.findings(store.db)) == []
+    assert list(database_findings.findings(store.db)) == []
     assert _again(store) == _tables(store)
     _work(store, 200, 1)
     assert _again(store) == _tables(store)
@@ -138,7 +138,7 @@ def test_others_write_between_its_steps_and_the_tables_can_still_be_made_again(s
         for number, _ in enumerate(compacting(store, START + 8 * SECOND, START + 99 * SECOND, most=3)):
             (task,) = other.commit(AddTask(f"meanwhile {number}", home.uid), actor="b", now=START + 99 * SECOND)
             other.commit(EditTask(task.uid, {"status": "done"}), actor="b", now=START + 99 * SECOND)
-            assert list(journal_findings.findings(other.db)) == []
+            assert list(database_findings.findings(other.db)) == []
         assert number > 20
     assert _again(store) == _tables(store)
     base = compaction.base(store.db)
@@ -207,7 +207,7 @@ def test_a_database_that_was_compacted_before_the_tables_were_kept_in_steps_goes
     assert compaction.base(store.db) == found._replace(tables=found.seq, copy="base")
     assert _again(store) == _tables(store)
     _work(store, 20)
-    assert list(journal_findings.findings(store.db)) == []
+    assert list(database_findings.findings(store.db)) == []
     _compact(store, 25)
     assert _again(store) == _tables(store)
     assert not _left(store)

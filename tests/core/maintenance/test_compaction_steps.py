@@ -15,7 +15,7 @@ from tests.entries import all_entries
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import backup, database_findings
 from tui_tasks.core.maintenance.compaction_steps import compact, compacting
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
@@ -52,7 +52,7 @@ def _to_the_end(steps: Generator[None, None, int]) -> int:
 
 
 def _is_sound(store: Store) -> bool:
-    return not [*journal_findings.findings(store.db), *journal_findings.differences(store.db)]
+    return not [*database_findings.findings(store.db), *database_findings.differences(store.db)]
 
 
 def _is_copying(store: Store) -> bool:

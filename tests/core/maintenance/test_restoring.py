@@ -17,7 +17,7 @@ from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance.backup import backup, restore
-from tui_tasks.core.maintenance.journal_findings import findings
+from tui_tasks.core.maintenance.database_findings import findings
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core import vocab
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
@@ -207,7 +207,7 @@ def test_a_small_database_gets_no_index_and_the_journal_tells_of_none(tmp_path: 
         while task_search.catch_up_index(store.db, 2):
             pass
         assert store.db.scalar("SELECT count(*) FROM journal") == before
-        assert list(journal_findings.findings(store.db)) == []
+        assert list(database_findings.findings(store.db)) == []
 
 
 def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.checks import (
 from tests.conftest import SECOND
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
 from tui_tasks.core.job_snapshots import Heartbeat
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import backup, database_findings
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import (
@@ -172,11 +172,11 @@ def test_a_failed_check_needs_the_human_until_it_is_waived_and_again_once_it_is_
             do(WaiveChecks(uid), actor=actor)
     assert do(WaiveChecks(uid), actor="human") == [["tests"]]
     assert (failing(store), verified_of(store, uid)) == ([], "failed")
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
     do(RequestChecks(uid))
     checks.run("failed", exit_code=1)
     assert failing(store) == [uid]
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 def test_what_a_gate_keeps_from_being_done_needs_the_human_who_may_set_it_done_all_the_same(store, clock, add, do):
@@ -221,9 +221,9 @@ def test_of_a_check_the_newest_runs_are_kept_and_those_that_count_for_a_task(sto
     assert run_output.read_output(store.db, first.uid).total == 0
     do(EditTask(uid, {"status": "in_progress"}))
     do(Undo())
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
     compact(store, clock() + SECOND, clock() + 2 * SECOND)
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 def test_what_is_known_of_checks_is_replayed_compacted_and_copied(store, clock, add, do, tmp_path):
@@ -238,9 +238,9 @@ def test_what_is_known_of_checks_is_replayed_compacted_and_copied(store, clock, 
     checks.edit("another")
     told = [verified_of(store, uid) for uid in uids]
     assert told == ["unproven", "stale", "failed", "unproven"]
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
     compact(store, clock() + SECOND, clock() + 2 * SECOND)
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
     backup.backup(store.db, tmp_path / "copy.db")
     with closing(Store(str(tmp_path / "copy.db"))) as copy:
         assert [verified_of(copy, uid) for uid in uids] == told

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.checks import Checks, verified_of
 from tests.conftest import START, Clock
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import (
     GiveChecks,
@@ -47,7 +47,7 @@ class LyingAgent(RuleBasedStateMachine):
             self.add(at, "pending")
 
     def teardown(self) -> None:
-        assert list(journal_findings.differences(self.store.db)) == []
+        assert list(database_findings.differences(self.store.db)) == []
         self.store.close()
         self.folder.cleanup()
 

@@ -10,7 +10,7 @@ from tests.conftest import Talk
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import OpenAsk
@@ -61,7 +61,7 @@ def status(store: Store, uid: str) -> str:
 
 
 def sound(store: Store) -> None:
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
 
 
 def test_no_agent_is_started_on_a_done_task_before_it_is_reopened(store, human, task):

@@ -20,7 +20,7 @@ from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import backup, journal_findings
+from tui_tasks.core.maintenance import backup, database_findings
 from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Undo
@@ -102,8 +102,8 @@ def replay_of(store: Store) -> dict[str, list[Any]]:
 
 
 def sound(store: Store) -> None:
-    assert list(journal_findings.findings(store.db)) == []
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.findings(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []
     assert replay_of(store) == tables(store)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
@@ -89,4 +89,4 @@ def test_links_are_taken_back_by_an_undo_but_not_over_anothers_change_and_replay
     with pytest.raises(Conflict):
         store.commit(Undo(), actor="a", now=START)
     assert task_queries.task(store.db, task.uid).links == (branch, file)
-    assert list(journal_findings.differences(store.db)) == []
+    assert list(database_findings.differences(store.db)) == []

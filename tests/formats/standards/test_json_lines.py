@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Clock
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import (
     AddTask,
@@ -93,7 +93,7 @@ def test_what_goes_out_comes_back_to_the_byte_and_the_second_import_changes_noth
     again = bring(empty, text, clock() + 2 * 10**9)
     assert (counts(again), dict(again.lost)) == ((0, 0, 3), {})
     assert journal.newest(empty.db) == newest
-    assert list(journal_findings.differences(empty.db)) == []
+    assert list(database_findings.differences(empty.db)) == []
 
 
 def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
@@ -106,7 +106,7 @@ def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
     assert [line for line in text_of(empty).splitlines() if '"record": "task"' in line] == []
     assert bring(empty, text, clock()).added == 3
     assert names(empty) == names(store)
-    assert list(journal_findings.differences(empty.db)) == []
+    assert list(database_findings.differences(empty.db)) == []
 
 
 def test_a_changed_task_is_one_changed_line_and_its_import_changes_that_task_alone(

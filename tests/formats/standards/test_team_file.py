@@ -19,7 +19,7 @@ from tests.formats.round_trips import NOW, filled
 from tests.started import DEADLINE
 from tui_tasks.cli.admin import sync_file
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -129,7 +129,7 @@ def merge_all(ann: Person, ben: Person) -> str:
     for person in (ann, ben):
         person.load()
         assert person.save() == merged
-        assert list(journal_findings.differences(person.store.db)) == []
+        assert list(database_findings.differences(person.store.db)) == []
     return merged
 
 

@@ -16,8 +16,8 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.maintenance import journal_findings
-from tui_tasks.core.maintenance.table_findings import wrong_values
+from tui_tasks.core.maintenance import database_findings
+from tui_tasks.core.maintenance.database_findings import with_read_failure, wrong_values
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
@@ -50,7 +50,7 @@ def run(_name: str, options: argparse.Namespace) -> int:
         named = Path(paths.database(options.db))
         found = list(findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         found += _print_server(store, whole=options.replay)
-        found += journal_findings.readable(_print_programs(store))
+        found += with_read_failure(_print_programs(store))
         found += sync_file.merge_findings(Path.cwd())
     for finding in found:
         print(f"! {safe_line(finding)}")
@@ -95,16 +95,19 @@ def findings(
     `named` is the database's path as given, possibly a link. `replays`: also compare the tables with a replay of the
     journal, which may take long.
     """
-    damage = [*journal_findings.findings(store.db), *journal_findings.readable(wrong_values(store.db))]
+    damage = [
+        *database_findings.findings(store.db),
+        *with_read_failure(wrong_values(store.db)),
+    ]
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
-    yield from journal_findings.log_findings(Path(store.path))
+    yield from log_findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
-        if replays or journal_findings.is_quick(store.db):
-            yield from journal_findings.readable(journal_findings.differences(store.db))
+        if replays or database_findings.is_quick(store.db):
+            yield from with_read_failure(database_findings.differences(store.db))
         yield from _stopped_supervisors(store.db)
-        yield from journal_findings.readable(_orphans_of_work(store))
+        yield from with_read_failure(_orphans_of_work(store))
     if not damage and (other := other_source(store.db, source_of(settings))) is not None:
         yield f"checks and reviewed lists come from {other}, not from {settings} (`tui-tasks config --use`)"
     given, problems = config.load(settings)
@@ -133,7 +136,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
     try:
         with storage_errors(store.path):
             entries = count(journal.newest(store.db), "journal entry", "journal entries")
-            if not replays and not journal_findings.is_quick(store.db):
+            if not replays and not database_findings.is_quick(store.db):
                 entries += " (only doctor --replay compares so many with the tables)"
     except StorageFailed:
         entries = "a journal that cannot be read"
@@ -202,3 +205,39 @@ def _contradictions(db: Database) -> Iterator[str]:
         latest = max(latest, (at, seq, actor))
     if worst:
         yield worst
+
+
+LARGE = 96 << 20
+"""Bytes: a checkpoint runs at 16 MiB, one large change may need more, and 64 MiB may be kept for reuse."""
+_PROC = Path("/proc")
+
+
+def log_findings(database: Path, proc: Path = _PROC) -> Iterator[str]:
+    """Yield a finding where the log is large, with the processes to look at."""
+    log = Path(f"{database}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if size < LARGE:
+        return
+    begun = f"{log} has grown to {size >> 20} MiB: a process that is stopped during a read holds it. "
+    others = list(_processes_using(database, proc))
+    stopped = [f"kill -CONT {pid} ({command})" for pid, command, state in others if state in "Tt"]
+    if stopped:
+        yield f"{begun}Continue or end the stopped process: {', '.join(stopped)}"
+    elif others:
+        yield f"{begun}End what does not answer among {', '.join(f'{pid} ({command})' for pid, command, _ in others)}"
+    else:
+        yield f"{begun}Look for a stopped tui-tasks (state T in ps), and continue or end it"
+
+
+def _processes_using(database: Path, proc: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield id, command line and state of other processes with the database open, as far as /proc shows them."""
+    for place in sorted(proc.glob("[0-9]*"), key=lambda place: int(place.name)):
+        try:
+            if int(place.name) != os.getpid() and any(
+                handle.readlink() == database for handle in (place / "fd").iterdir()
+            ):
+                command = (place / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").replace("\0", " ")
+                state = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+                yield int(place.name), command, state
+        except OSError:  # the process has ended, or is another user's
+            continue

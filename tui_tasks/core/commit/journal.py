@@ -1,7 +1,7 @@
 """The journal: an entry for every change, chained by hash, append-only; and which entry was the newest at an instant.
 
 An entry's hash covers the entry before it and all its own columns, so that no byte can be changed unnoticed
-(`journal_findings.broken_link`).
+(`database_findings.broken_link`).
 
 Instants are microseconds, UTC.
 """
@@ -108,7 +108,7 @@ def values_of(text: str | None) -> dict[str, Any]:
 
 def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a row with its blobs as text: an altered entry may hold a blob where a text was
-    (`journal_findings.broken_link`).
+    (`database_findings.broken_link`).
     """
     if bytes not in map(type, row):
         return row

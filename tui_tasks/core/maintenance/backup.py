@@ -20,7 +20,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import BUSY_SECONDS, connect, is_busy, sqlite3, storage_errors
 from tui_tasks.core.engine.file_writes import make_private, sync_folder
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import journal_findings
+from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import SECOND
 
@@ -161,7 +161,7 @@ def _prepared(file: Path, part: Path) -> int:
                 used.copy_to(str(part), PAGES_A_STEP, None)
     try:
         with Store(str(part)) as copied:
-            wrong = next(journal_findings.findings(copied.db), None)
+            wrong = next(database_findings.findings(copied.db), None)
         if wrong:
             raise DatabaseRefused(f"{file} is damaged, and nothing was restored: {wrong}")
         return finish(part)

@@ -290,9 +290,9 @@ class TaskApp(Actor, ResilientApp):
 
     def damage(self) -> str:
         """Return what is damaged in the database, for which no screen can be drawn; empty: nothing is."""
-        from tui_tasks.core.maintenance import table_findings
+        from tui_tasks.core.maintenance import database_findings
 
-        return table_findings.damage_of(self.link.db)
+        return database_findings.damage_of(self.link.db)
 
     def _reading_changed(self) -> None:
         """Show at the foot whether the database cannot be read; when it can again, draw what was left out."""

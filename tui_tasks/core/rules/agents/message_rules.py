@@ -1,4 +1,4 @@
-"""The human's messages to agents, and their pauses; and what is recorded of an agent: refusals, terminals, being stuck."""
+"""The human's messages to agents, and pauses; and what is recorded of an agent: refusals, terminals, being stuck."""
 
 from __future__ import annotations
 

@@ -1,33 +1,42 @@
-"""What is wrong in the tables by themselves, as where a row was changed by hand: values that this program never writes,
-rows that belong to nothing, counts that do not fit. `doctor` lists it; an unexpected error names the first of it.
+"""What `doctor` checks of a database: that SQLite can read it, the hash chain of its journal, the values and counts of
+its tables, and its tables against a replay of the journal. An unexpected error names the first of it.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from tui_tasks.core import schema, vocab
 from tui_tasks.core.agent_snapshots import Ask, CheckDefinition, CheckPlace, Work
+from tui_tasks.core.commit import compaction, journal
+from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import READ_ERRORS
-from tui_tasks.core.engine.orm import BlobField, Field, FloatField, IntegerField, Model
+from tui_tasks.core.engine.driver import READ_ERRORS, sqlite3
+from tui_tasks.core.engine.orm import BlobField, Field, FloatField, IntegerField, Model, Statement, slot
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.read.agents.session_queries import SessionActivity
 from tui_tasks.core.rules import recorded_settings
 from tui_tasks.core.schema import agent_tables, job_tables, record_tables, tables
-from tui_tasks.core.schema.tables import JsonField, columns
+from tui_tasks.core.schema.tables import STATE, JsonField, columns, model_of
+from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.snapshots import Entry, SavedState, Task
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked
 
+_encode = msgspec.json.Encoder().encode
+_TYPES: Final = {int, str, NoneType}
+_COMPACTION_ENTRY = Statement(lambda: J.select(J.kind, J.new).where(J.seq == slot("seq")))
 _MAX: Final = 10
-"""The most rows of a table that are reported."""
+"""The most rows that are reported: of a table, and of those that differ from the replay."""
 _ADVICE: Final = ". Restore a backup"
 SMALL: Final = 16 << 20
 """Bytes that are searched in less than half a second."""
@@ -63,6 +72,77 @@ _JSON_TYPES: Final[Mapping[Any, str]] = {
 _NAMES: Final = {"array": "a list", "object": "an object"}
 
 
+def findings(db: Database) -> Iterator[str]:
+    """Yield a sentence for each defect of a database."""
+    yield from with_read_failure(_findings(db))
+
+
+def with_read_failure(problems: Iterator[str]) -> Iterator[str]:
+    """Yield findings; a failed read is the last of them, as altered values may have any type, or not be UTF-8."""
+    try:
+        yield from problems
+    except (*READ_ERRORS, TypeError, ValueError, msgspec.MsgspecError) as error:
+        yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
+
+
+def _findings(db: Database) -> Iterator[str]:
+    for (said,) in db.sql("PRAGMA integrity_check(20)"):
+        if said != "ok":
+            yield f"SQLite finds it damaged: {said}. Restore a backup"
+    yield from altered(db)
+    yield from contradictions(db)
+
+
+def altered(db: Database) -> Iterator[str]:
+    """Yield a sentence that names the first entry which does not follow from the one before it; nothing if all do."""
+    broken = broken_link(db)
+    if broken is not None:
+        yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
+
+
+def broken_link(db: Database) -> int | None:
+    """Return the seq of the first entry that does not follow from the one before it; None if all do.
+
+    In a compacted journal, the compaction's record has the hash that the oldest entry follows from. While the old
+    entries are still being deleted, the oldest is not verified; the last of them must have the recorded hash.
+    """
+    base = compaction.base(db)
+    first, cut = journal.oldest(db), base.last if base else 0
+    if first > cut + 1:
+        return first
+    previous = (base.hash if base else b"") if first == cut + 1 else None
+    expected = first
+    rows = db.sql(f"SELECT {', '.join(c.column_name for c in journal.COLUMNS)} FROM journal ORDER BY seq")
+    try:
+        if base and not _tells_of(db, base):
+            return base.seq
+        for row in rows:
+            seq, hashed = row[0], row[-1]
+            is_cut = base is not None and seq == cut
+            # An altered value may have any type.
+            if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
+                return int(seq)
+            # JSON cannot tell a blob from the text that is its Base64, so a blob is refused before hashing.
+            if not _TYPES.issuperset(map(type, row[:-1])):
+                return int(seq)
+            if previous is not None and journal.link(previous, row[:-1]) != hashed:
+                return int(seq)
+            previous, expected = hashed, seq + 1
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        # A text was altered so that it is not UTF-8.
+        return int(expected)
+    return None
+
+
+def _tells_of(db: Database, base: Base) -> bool:
+    """Return whether the entry that should record the compaction does so."""
+    row = db.one(_COMPACTION_ENTRY, seq=base.seq)
+    expected_json = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
+    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(expected_json)
+
+
 def wrong_values(db: Database) -> Iterator[str]:
     """Yield a sentence for each value of another type than its column's, or of another form.
 
@@ -73,7 +153,7 @@ def wrong_values(db: Database) -> Iterator[str]:
         models = (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Model))
         for model in models:
             if model is not Model:
-                yield from _of_table(db, model)
+                yield from _wrong_in_table(db, model)
     for key, kind in _LOCAL_VALUES.items():
         try:
             msgspec.convert(local_values.get(db, key), kind | None)
@@ -85,7 +165,7 @@ def wrong_values(db: Database) -> Iterator[str]:
         yield f"the row of settings is not what this program writes{_ADVICE}"
 
 
-def _of_table(db: Database, model: type[Model]) -> Iterator[str]:
+def _wrong_in_table(db: Database, model: type[Model]) -> Iterator[str]:
     table, fields = model._meta.table_name, columns(model)
     tests = [(name, test, what) for name, field in fields.items() for test, what in _tests(table, name, field)]
     cases = " ".join(f"WHEN {test} THEN {at}" for at, (_, test, _) in enumerate(tests))
@@ -201,6 +281,72 @@ def _miscounts(db: Database) -> Iterator[str]:
             yield f"{wrong} lists miscount what is {status}. Restore a backup"
 
 
+AT_ONCE: Final = 100_000
+"""The most entries to replay without being asked, which takes a few seconds."""
+
+
+def is_quick(db: Database) -> bool:
+    """Return whether there are few enough entries to replay them without being asked."""
+    return journal.newest(db) - journal.oldest(db) < AT_ONCE
+
+
+def differences(db: Database) -> Iterator[str]:
+    """Yield a sentence for each row that differs from the replay. The journal itself must be sound."""
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder, db.transaction(write=False):
+        other = schema.opened(str(Path(folder) / "replayed.db"))
+        try:
+            # The folder is deleted at the end of the check.
+            other.sql("PRAGMA synchronous = off")
+            replay(db, other)
+            lines = (said for table in STATE for said in _differences(table, db, other))
+            yield from (said for said, _ in zip(lines, range(_MAX), strict=False))
+            if next(lines, None) is not None:
+                yield "more rows differ from the journal"
+        finally:
+            other.close()
+
+
+def _differences(table: str, db: Database, other: Database) -> Iterator[str]:
+    mine, from_journal = _rows(table, db), _rows(table, other)
+    row, by_journal = next(mine, None), next(from_journal, None)
+    while row is not None or by_journal is not None:
+        if by_journal is None or (row is not None and row[0] < by_journal[0]):
+            assert row is not None
+            yield _sentence(table, row[1], "is in the tables, but not by the journal")
+            row = next(mine, None)
+        elif row is None or by_journal[0] < row[0]:
+            yield _sentence(table, by_journal[1], "is in the journal, but not in the tables")
+            by_journal = next(from_journal, None)
+        else:
+            if row != by_journal:
+                yield _sentence(table, row[1], f"differs from the journal ({_fields(row[1], by_journal[1])})")
+            row, by_journal = next(mine, None), next(from_journal, None)
+
+
+def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+    """Yield the rows of a table with their keys, in the order of the keys."""
+    keys = _keys(model_of(table))
+    cursor = db.sql(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
+    columns = [column[0] for column in cursor.description]
+    for row in cursor:
+        fields = dict(zip(columns, row, strict=True))
+        yield tuple(fields[key] for key in keys), fields
+
+
+def _keys(model: type[Model]) -> list[str]:
+    meta: Any = model._meta
+    return [field.column_name for field in meta.get_primary_keys()]
+
+
+def _fields(row: Mapping[str, Any], by_journal: Mapping[str, Any]) -> str:
+    return ", ".join(name for name in row if row[name] != by_journal.get(name))
+
+
+def _sentence(table: str, row: Mapping[str, Any], what: str) -> str:
+    uid = row["uid"] if "uid" in row else row["task_uid"]
+    return f"{table} {uid} {what}: it was changed by other means, or entries were cut off. Compare it with a backup"
+
+
 def damage(path: str) -> str:
     """Return what is wrong with the values of a database, for people; empty if nothing is."""
     try:
@@ -215,10 +361,8 @@ def damage(path: str) -> str:
 
 def damage_of(db: Database) -> str:
     """Return the same of a database that is open, and the first altered entry where the tables are sound."""
-    from tui_tasks.core.maintenance import journal_findings  # it imports this module
-
     try:
-        first = next(chain(wrong_values(db), contradictions(db), journal_findings.altered(db)), "")
+        first = next(chain(wrong_values(db), contradictions(db), altered(db)), "")
     except READ_ERRORS as error:
         first = str(error)
     if not first:
