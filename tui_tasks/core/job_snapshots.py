@@ -54,6 +54,11 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     accepted: str | None = None
 
     @property
+    def number(self) -> int:
+        """Return its number, by which people name it: `S3`. A deleted job keeps it, and no other job ever has it."""
+        return self.id
+
+    @property
     def version(self) -> str:
         """Return the digest of the job as it is, which names the version that is accepted."""
         return self.digest({})

@@ -500,7 +500,7 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
     made = printed_json(run, "jobs new Audit 'Read the log' --when '9:00 mon-fri' --timezone UTC --process")
     assert (made["schedule"]["hour"], made["dedicated_context"]) == ("9", True)
     assert printed_json(run, "jobs new Once 'Do it'")["type"] == "adhoc"
-    assert [line.split("  [")[0].split() for line in run("jobs")[1].splitlines()] == [["1", "Audit"], ["2", "Once"]]
+    assert [line.split("  [")[0].split() for line in run("jobs")[1].splitlines()] == [["S1", "Audit"], ["S2", "Once"]]
     assert "09:00 Mon–Fri, last run: never, next: " in run("jobs")[1]
     assert printed_json(run, "jobs edit audit --prompt 'Read it all' --when '@daily'")["schedule"]["hour"] == "0"
     assert printed_json(run, "jobs disable S1")["state"] == "disabled"
@@ -512,9 +512,10 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
     assert "Read it all" in run("jobs show Audit")[1]
     assert run("jobs rm Once")[0] == 0
     assert run("jobs new 'Pay  [on, next: now]' 'Do it'")[0] == 0
-    assert '   2  "Pay  [on, next: now]"  [' in run("jobs")[1]
-    assert run("jobs show S2")[1].startswith('"Pay  [on, next: now]"\n')
-    assert run("jobs rm S2")[0] == 0
+    assert '   S3  "Pay  [on, next: now]"  [' in run("jobs")[1], "the number of a deleted job is not given again"
+    assert run("jobs show S3")[1].startswith('"Pay  [on, next: now]"\nS3  ')
+    assert run("jobs rm S2")[1].startswith("tui-tasks: no job S2"), "nothing has the number of a deleted job"
+    assert run("jobs rm 3")[0] == 0
     assert [job["name"] for job in printed_json(run, "jobs")["jobs"]] == ["Audit"]
     with Store(str(database), read_only=True) as store:
         found = job_queries.job_named(store.db, "Audit")

@@ -40,6 +40,22 @@ def test_a_name_is_taken_in_any_case(jobs):
     assert jobs.commit(EditJob(first.uid, {"name": "NACHTLAUF straße"}), "agent").name == "NACHTLAUF straße"
 
 
+def test_a_number_of_a_job_never_moves_and_is_never_given_again(jobs):
+    first, second, third = (jobs.make(name, "adhoc") for name in ("first", "second", "third"))
+    assert [job.number for job in (first, second, third)] == [1, 2, 3]
+    jobs.commit(DeleteJob(third.uid), "human")
+    jobs.commit(DeleteJob(second.uid), "human")
+    fourth = jobs.make("fourth", "adhoc")
+    assert (fourth.number, jobs.job(first.uid).number) == (4, 1)
+    jobs.commit(Undo(), "agent")
+    fifth = jobs.make("fifth", "adhoc")
+    assert fifth.number == 5, "the undo of a job that was made leaves its number to it"
+    jobs.commit(Undo(), "human")
+    assert not jobs.job(second.uid).deleted and jobs.job(second.uid).number == 2
+    assert [job.number for job in job_queries.jobs(jobs.store.db)] == [1, 2, 5]
+    assert replayed(jobs.store) == tables(jobs.store.db)
+
+
 @pytest.mark.parametrize(
     ("fields", "argument"),
     [

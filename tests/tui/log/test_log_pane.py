@@ -30,7 +30,7 @@ from tui_tasks.core.operations.tasks import (
     SetListReview,
 )
 from tui_tasks.core.operations.work import FailWork, RunWork, SetWork, StartWork
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.agents.session_queries import ADDED_BY_HUMAN, PROMPT_OF_WORK
 from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.task_filter import Filter
@@ -507,7 +507,7 @@ def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
         work = do("human", StartWork(evening[9], "robot", "/repo", "/trees/9", branch="task/9", base="main"))[0]
         do("system", RunWork(work.uid, prompt="Work on task #9: Old cookie banner\n\nYou are in /trees/9."))
         do("system", EndSession(work.agent, "its process has ended"), FailWork(work.uid, "exit 3"))
-        numbers = {job.uid: number for number, job in enumerate(job_queries.jobs(store.db), 1)}
+        numbers = job_lines.numbers(store.db)
         lines = log_pages.page(store.db, log_pages.FIRST, 1_000)
         seqs = [line.seq for line in lines]
         shown_in = defaultdict(list)

@@ -302,7 +302,7 @@ async def test_a_refresh_moves_nothing(jobs, make_app):
         by_agent(jobs.plan, "human", DeleteJob(jobs[1]))
         await until(pilot, lambda: "Another" in shown(app) and "Server status" not in shown(app))
         assert app.pane.line.job.uid == jobs[4]
-        assert "S3" in row_of(app, "Digest mail")
+        assert "S4" in row_of(app, "Digest mail") and "S6" in row_of(app, "Another")
 
 
 async def test_only_the_jobs_that_were_touched_are_read_again(jobs, make_app, monkeypatch):
@@ -439,6 +439,16 @@ async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
         assert "Restore test" not in shown(app).replace("Deleted S3 Restore test", "")
         await settle(pilot, "u")
         assert not job(app, jobs[3]).deleted
+
+
+async def test_a_deleted_job_moves_no_other_number_and_its_own_stays_in_the_log(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g", "j", "j", "d")
+        assert said(app).startswith("Deleted S3 Restore test.")
+        assert "S4" in row_of(app, "Digest mail")
+        await settle(pilot, "3", "G")
+        await until(pilot, lambda: re.search(r"you +S3 +job Restore test", shown(app)))
 
 
 async def test_undo_of_a_deleted_job_puts_the_cursor_on_it(jobs, make_app):

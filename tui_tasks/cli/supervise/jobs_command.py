@@ -81,13 +81,13 @@ def run(name: str, options: argparse.Namespace) -> int:
         print_json({"jobs": [job_json(line.job) for line in jobs]}, indent=2)
         return 0
     now = clock.now()
-    for number, line in enumerate(jobs, 1):
+    for line in jobs:
         last, upcoming = job_text.last(line, now), job_text.next_(line.job, now)
         facts = [job_text.state(line, now), job_text.when(line.job)]
         facts += [last if line.running is not None else f"last run: {last}"]
         facts += [f"next: {upcoming}"] if upcoming.strip("-– ") else []
         text = ", ".join(fact for fact in facts if fact.strip("-– "))
-        print(f"{number:>4}  {name_text(line.job.name, 60)}  [{safe_line(text)}]")
+        print(f"{f'S{line.job.number}':>5}  {name_text(line.job.name, 60)}  [{safe_line(text)}]")
     if not jobs:
         print("There are no jobs: `tui-tasks jobs new` makes one.")
     return 0
@@ -103,10 +103,12 @@ def _found(store: Store, reference: str) -> Job:
     named = job_queries.job_named(store.db, reference)
     if named is not None:
         return named
-    jobs = [line.job for line in job_lines.lines(store.db)]
+    jobs = job_queries.jobs(store.db)
     number = reference.removeprefix("S").removeprefix("#")
-    if number.isascii() and number.isdecimal() and 1 <= int(number) <= len(jobs):
-        return jobs[int(number) - 1]
+    if number.isascii() and number.isdecimal():
+        numbered = next((job for job in jobs if job.number == int(number)), None)
+        if numbered is not None:
+            return numbered
     matching = [job for job in jobs if reference and job.uid.startswith(reference)]
     if not matching:
         raise NotFound("job", f"{reference}; `tui-tasks jobs` lists them")
@@ -143,7 +145,8 @@ def _show(options: argparse.Namespace) -> None:
         print_json(job_json(job), indent=2)
         return
     now = clock.now()
-    print(f"{name_text(job.name)}\n{job.uid}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
+    named = f"{name_text(job.name)}\nS{job.number}  {job.uid}"
+    print(f"{named}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
     for text in (job_text.who_runs(job), job_text.next_words(job, now, 3), job_text.settings(job)):
         if text:
             print(safe_line(text))

@@ -162,9 +162,7 @@ _FAILING_JOBS = Statement(
         .order_by(JobRow.last_run.desc())
     )
 )
-_PLACE = Statement(
-    lambda: JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.id <= slot("id")))
-)
+_NUMBERS = Statement(lambda: JobRow.select(JobRow.uid, JobRow.id))
 _NEWEST_ID: Final = 2**62
 
 
@@ -254,7 +252,7 @@ def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLin
 
 
 class NextJob(msgspec.Struct, frozen=True):
-    """A job that runs next: its name, when it is due, and its place among all jobs, counted from 1."""
+    """A job that runs next: its name, when it is due, and its number."""
 
     name: str
     when: int
@@ -263,16 +261,16 @@ class NextJob(msgspec.Struct, frozen=True):
 
 def next_jobs(db: Database, limit: int) -> list[NextJob]:
     """Return the jobs that run next."""
-    return [NextJob(name, when, place(db, id_)) for id_, name, when in db.all(_NEXT_JOBS, limit=limit)]
+    return [NextJob(name, when, number) for number, name, when in db.all(_NEXT_JOBS, limit=limit)]
 
 
-def place(db: Database, id_: int) -> int:
-    """Return the place of a job among all jobs: its number on screen."""
-    return int(db.one(_PLACE, id=id_)[0])
+def numbers(db: Database) -> dict[str, int]:
+    """Return the numbers of all jobs by uid, deleted ones too."""
+    return dict(db.all(_NUMBERS))
 
 
 class RunningJob(msgspec.Struct, frozen=True):
-    """A job that runs: its name, the instant from which its run is slow, and its place among all jobs."""
+    """A job that runs: its name, the instant from which its run is slow, and its number."""
 
     name: str
     slow_from: int
@@ -282,16 +280,16 @@ class RunningJob(msgspec.Struct, frozen=True):
 def running_jobs(db: Database) -> list[RunningJob]:
     """Return the jobs that run, as far as it is known how long they usually take, the first one first."""
     active = [(name, id_, _one(db, _OPEN_OF_JOB, uid), _usual(db, uid)) for id_, uid, name in db.all(_ACTIVE_JOBS)]
-    slow = [(name, id_, slow_from(run, usual)) for name, id_, run, usual in active]
-    return [RunningJob(name, at, place(db, id_)) for name, id_, at in slow if at is not None]
+    slow = [(name, number, slow_from(run, usual)) for name, number, run, usual in active]
+    return [RunningJob(name, at, number) for name, number, at in slow if at is not None]
 
 
 class FailingJob(msgspec.Struct, frozen=True):
-    """A job whose last run has failed: its name, uid and id, and when; when that run began, and its agent."""
+    """A job whose last run has failed: its name, uid and number, and when; when that run began, and its agent."""
 
     name: str
     uid: str
-    id: int
+    number: int
     at: int | None = None
     began: int | None = None
     agent: str | None = None

@@ -284,10 +284,10 @@ class FailedJobs(RowSource[JobLine]):
             job = job_queries.job_named(self.context.db, need.job or "")
             if job is None:
                 continue
-            row, number = job_lines.line_of(self.context.db, job), job_lines.place(self.context.db, job.id)
+            row = job_lines.line_of(self.context.db, job)
             why = self._why(row) if need.kind == JOBS else self._late(need.row.when)
             title, state = f"{safe_line(job.name)}{': ' * bool(why)}{why}", "failed" if need.kind == JOBS else "overdue"
-            yield InboxItem(need, self.KIND, row, state, title, f"S{number}", brief=why)
+            yield InboxItem(need, self.KIND, row, state, title, f"S{job.number}", brief=why)
 
     @staticmethod
     def _why(row: JobLine) -> str:

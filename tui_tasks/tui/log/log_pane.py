@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from typing_extensions import override
 
-from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.log_lines import KINDS
@@ -94,9 +94,9 @@ class LogPane(Pane):
         return entries
 
     def _number(self) -> None:
-        """Number the jobs, and set the width for the numbers of tasks."""
+        """Read the numbers of jobs, and set the width for those of tasks."""
         self._drawing.label_width = self._label_width
-        self._drawing.number_jobs([job.uid for job in job_queries.jobs(self.context.db)])
+        self._drawing.job_numbers = job_lines.numbers(self.context.db)
 
     @property
     def _label_width(self) -> int:

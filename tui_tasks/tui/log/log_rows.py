@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
@@ -250,11 +250,8 @@ class LogRows(RowDrawing[LogLine]):
         self._why_empty = why_empty
         self.label_width = 4
         """How many cells the number of a task or job has, with what separates it from the next column."""
-        self._numbers: dict[str, int] = {}
-
-    def number_jobs(self, uids: Sequence[str]) -> None:
-        """Number the jobs in this order."""
-        self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
+        self.job_numbers: Mapping[str, int] = {}
+        """The numbers of the jobs by uid."""
 
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`> 20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
@@ -318,7 +315,7 @@ class LogRows(RowDrawing[LogLine]):
     def label_of(self, row: LogLine) -> str:
         """Return the number of a task or a job: `#5` or `S2`."""
         if row.job is not None:
-            number = self._numbers.get(row.job, 0)
+            number = self.job_numbers.get(row.job)
             return f"S{number}" if number else "S"
         return f"#{row.number}" if row.number is not None else ""
 

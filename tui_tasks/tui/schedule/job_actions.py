@@ -22,18 +22,16 @@ if TYPE_CHECKING:
 
 
 class JobActions(Controller):
-    """Acts on the job that `job` returns. `number` returns the number of a uid; `select` puts the cursor on one."""
+    """Acts on the job that `job` returns. `select` puts the cursor on one."""
 
     def __init__(
         self,
         context: Context,
         job: Callable[[], JobLine | None],
-        number: Callable[[str], int],
         select: Callable[[str], object],
     ) -> None:
         self._context = context
         self._job = job
-        self._number = number
         self._select = select
         self.landing = Landing(context)
         self.ending: Ending | None = None
@@ -46,7 +44,7 @@ class JobActions(Controller):
         return await confirm(self._context, f"{verb} {self._named(line)}? {MOVED_BY_ITSELF}.", verb.casefold())
 
     def _named(self, line: JobLine) -> str:
-        return f"S{self._number(line.job.uid)} {safe_line(line.job.name, 40)}"
+        return f"S{line.job.number} {safe_line(line.job.name, 40)}"
 
     @override
     def why_not(self, action: Action) -> str | None:

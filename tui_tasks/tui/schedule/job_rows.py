@@ -78,23 +78,23 @@ class JobRows(RowDrawing[JobLine]):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._numbers: dict[str, int] = {}
-        self._longest = (0, 0, 0, 0)
+        self._longest = (0, 0, 0, 0, 0)
         self.tall: set[str] = set()
         """The uids of the jobs that have lines below their first one."""
 
     def fit(self, lines: Iterable[JobLine]) -> bool:
         """Make room for the names, schedules and failures of these jobs; return whether columns have moved."""
         before, names, whens, failures, now = self._longest, [0], [0], [0], self.context.clock.now()
-        lasts = [0]
+        lasts, highest = [0], 0
         for line in lines:
+            highest = max(highest, line.job.number)
             names.append(cell_len(safe_line(line.job.name, _WIDEST)))
             whens.append(cell_len(safe_line(job_text.when(line.job), _WIDEST)))
             last = job_text.last(line, now, with_reason=True)
             lasts.append(cell_len(safe_line(last, _WIDEST)))
             if _is_failure(line):
                 failures.append(cell_len(_in_short(last)))
-        self._longest = max(names), max(whens), max(failures), max(lasts)
+        self._longest = max(names), max(whens), max(failures), max(lasts), highest
         return before != self._longest
 
     def titles(self, width: int) -> list[Part]:
@@ -107,7 +107,7 @@ class JobRows(RowDrawing[JobLine]):
 
     @property
     def _number_width(self) -> int:
-        return max(self.context.state.number_width, len(f"S{len(self._numbers)}"))
+        return max(self.context.state.number_width, len(f"S{self._longest[-1]}"))
 
     @property
     def _head(self) -> int:
@@ -115,23 +115,14 @@ class JobRows(RowDrawing[JobLine]):
         return GUTTER + self._number_width + NUMBER_GAP
 
     def _sizes(self, width: int) -> Columns:
-        return columns(width, self._head, *self._longest)
-
-    def number(self, uid: str) -> int:
-        """Return a job's number: its place among all jobs, counted from 1."""
-        return self._numbers.get(uid, 0)
-
-    def renumber(self, uids: Iterable[str]) -> set[str]:
-        """Number all jobs in this order; return those whose number changed."""
-        before, self._numbers = self._numbers, {uid: number for number, uid in enumerate(uids, 1)}
-        return {uid for uid, number in self._numbers.items() if before.get(uid) != number}
+        return columns(width, self._head, *self._longest[:-1])
 
     def says(self, row: JobLine) -> str:
         """Return what the filter finds a row by: what it shows, and its prompt."""
         job, now = row.job, self.context.clock.now()
         shown = job_text.job_look(job_text.state(row, now)).word, job_text.when(job), job_text.next_(job, now)
         last = job_text.last(row, now, with_reason=True)
-        return "\n".join((f"S{self.number(job.uid)}", job.name, *shown, last, job.type, job.prompt)).casefold()
+        return "\n".join((f"S{job.number}", job.name, *shown, last, job.type, job.prompt)).casefold()
 
     def draw(self, row: JobLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>  ✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
@@ -144,7 +135,7 @@ class JobRows(RowDrawing[JobLine]):
         state = job_text.state(row, now)
         shown = job_text.job_look(state)
         self.lasts(job_text.lasts(row, now))
-        number = f"S{self.number(job.uid)}".ljust(self._number_width + NUMBER_GAP)
+        number = f"S{job.number}".ljust(self._number_width + NUMBER_GAP)
         next_ = job_text.next_(job, now, ascii_only=ascii_only)
         next_style = shown.color if state == "overdue" else "$muted"
         glyph = (shown.mark(ascii_only=ascii_only), _SLOW if job_text.is_slow(row, now) else shown.color)
@@ -254,15 +245,14 @@ class JobDetail(TextDrawing):
         super().__init__(context)
         self._is_titled = False
         self._job: JobLine | None = None
-        self._number = 0
         self._last_start = ""
 
-    def put(self, line: JobLine | None, number: int, *, is_titled: bool, last_start: str = "") -> None:
-        """Set the job to draw, with its number; None: nothing.
+    def put(self, line: JobLine | None, *, is_titled: bool, last_start: str = "") -> None:
+        """Set the job to draw; None: nothing.
 
         `is_titled`: number and name stand above it; `last_start`: which job the scheduler started last, and when.
         """
-        self._job, self._number, self._is_titled, self._last_start = line, number, is_titled, last_start
+        self._job, self._is_titled, self._last_start = line, is_titled, last_start
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most important first."""
@@ -285,7 +275,7 @@ class JobDetail(TextDrawing):
         story, state = job_text.story(line, now, lambda: self._why(line, now))
         if state == "failed" and line.failure is not None and line.failure.why:
             story = line.failure.why
-        number, look = f" S{self._number} ", job_text.job_look(state)
+        number, look = f" S{line.job.number} ", job_text.job_look(state)
         mark = f"{look.mark(ascii_only=self.context.ascii_only)} "
         color = _SLOW if job_text.is_slow(line, now) else look.color
         return [(number, "$muted"), (mark, color), (safe_line(story, width - len(number + mark)), "")]
@@ -293,7 +283,7 @@ class JobDetail(TextDrawing):
     def _story(self, line: JobLine, now: int, width: int, titled: bool) -> list[Drawn]:
         story, state = job_text.story(line, now, lambda: self._why(line, now))
         look = job_text.job_look(state)
-        head: list[Part] = [(f" S{self._number} " if titled else " ", "bold")]
+        head: list[Part] = [(f" S{line.job.number} " if titled else " ", "bold")]
         style = _SLOW if job_text.is_slow(line, now) else ""
         head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", style or look.color))
         indent = sum(len(text) for text, _ in head)

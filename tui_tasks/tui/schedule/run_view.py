@@ -94,8 +94,8 @@ class RunView(Overlay):
         self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
         self.controllers = (RunMoves(self),)
         self._job_uid = job_uid
-        self._job_actions = JobActions(context, self._job_line, lambda uid: self._number, lambda uid: None)
-        self._number = 0
+        self._job_actions = JobActions(context, self._job_line, lambda uid: None)
+        self._is_deleted = False
         self._title = ""
         self._when = ""
         self._shown: RunLine | None = None
@@ -128,9 +128,7 @@ class RunView(Overlay):
     def _read_job(self) -> None:
         job = job_queries.any_job(self.context.db, self._job_uid)
         if job is not None:
-            place = [each.uid for each in job_queries.jobs(self.context.db)]
-            self._number = place.index(job.uid) + 1 if job.uid in place else 0
-            self._title = f"S{self._number} {job.name}" if self._number else job.name
+            self._title, self._is_deleted = f"S{job.number} {job.name}", job.deleted
             self._when = "deleted" if job.deleted else job_text.when(job)
         self._head.redraw()
 
@@ -258,7 +256,7 @@ class RunView(Overlay):
     def why_not(self, action: Action) -> str | None:
         """Some actions need a run, or one in progress; the job itself can be run while it does not run."""
         if action.id == "job_run" and not self.context.link.read_only:
-            return self._job_actions.why_not(action) if self._number else "This job is deleted."
+            return self._job_actions.why_not(action) if not self._is_deleted else "This job is deleted."
         run = self.run
         if action.needs in ("run", "any run") and run is None:
             return "No run is under the cursor."

@@ -78,7 +78,7 @@ class SchedulePane(Pane):
         self._detail_title = FrameLine(context, self._title_of_job, id="job-title")
         self._job_detail = JobDetail(context)
         self._detail = TextLines(context, self._job_detail, id="job-detail")
-        self._job_actions = JobActions(context, lambda: self.line, self._drawing.number, self.row_list.move_to)
+        self._job_actions = JobActions(context, lambda: self.line, self.row_list.move_to)
         self.controllers = (RowMoves(lambda: self.row_list), self._job_actions)
         self._all: Sequence[JobLine] = ()
         self._shown: JobLine | None = None
@@ -164,14 +164,11 @@ class SchedulePane(Pane):
         """Read the touched jobs, None: all; return the keys of rows that changed."""
         known = [] if touched is None else [line for line in self._all if line.job.uid not in touched]
         self._all = job_lines.lines(self.context.db, known)
-        renumbered = self._drawing.renumber(line.job.uid for line in self._all)
         changed = self.listed.replace(line for line in self._all if self._matches(line))
         self._show_count()
         if self._drawing.fit(self._all):
             self.row_list.redraw()
             self._titles.redraw()
-        elif renumbered - changed:
-            self.row_list.redraw()
         return changed
 
     def on_virtual_list_moved(self) -> None:
@@ -196,20 +193,18 @@ class SchedulePane(Pane):
         """Return the rule above the detail, with number and name of the job if there is room."""
         # Not that under the cursor, which may have moved since the detail was drawn.
         line = None if layout.is_compact(self.app.size) else self._shown
-        title = f"S{self._drawing.number(line.job.uid)} {line.job.name}" if line is not None else ""
+        title = f"S{line.job.number} {line.job.name}" if line is not None else ""
         return titled_rule(self.context, title, width, "bold")
 
     def _show(self) -> None:
-        line, number = self.line, self._drawing.number
-        self._shown = line
-        of_line = number(line.job.uid) if line is not None else 0
+        self._shown = line = self.line
         is_titled = line is not None and not layout.is_compact(self.app.size)
         # Each part ends one line after what it shows, so that spare lines are at the foot.
         self.row_list.styles.max_height = self.row_list.most_lines(self._all, self.app.size.width)
-        self._timeline.put([(number(each.job.uid), each) for each in self._all])
+        self._timeline.put(self._all)
         self._strip.styles.height = min(_MOST_OF_STRIP, self._timeline.most_lines)
         self._detail_title.redraw()
-        self._job_detail.put(line, of_line, is_titled=is_titled, last_start=self._last_start())
+        self._job_detail.put(line, is_titled=is_titled, last_start=self._last_start())
         self._detail.redraw()
         self._strip.redraw()
         self.set_class(self.filter_bar.is_open, "-filtering")
@@ -218,12 +213,12 @@ class SchedulePane(Pane):
 
     def _last_start(self) -> str:
         """Return `it started S1 at 20:15`; empty where no run was started."""
-        runs = (run for line in self._all for run in (line.running, line.last) if run is not None)
-        started = [(run.started_at, run.job_uid) for run in runs if run.started_at is not None]
+        runs = ((run, line.job) for line in self._all for run in (line.running, line.last) if run is not None)
+        started = [(run.started_at, job.number) for run, job in runs if run.started_at is not None]
         if not started:
             return ""
-        at, uid = max(started)
-        return f"it started S{self._drawing.number(uid)} at {self.context.clock.time_of(at)}"
+        at, number = max(started)
+        return f"it started S{number} at {self.context.clock.time_of(at)}"
 
     # The filter
 

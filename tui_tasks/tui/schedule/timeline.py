@@ -105,18 +105,18 @@ class Timeline(TextDrawing):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._jobs: Sequence[tuple[int, JobLine]] = ()
+        self._jobs: Sequence[JobLine] = ()
         self._times: dict[tuple[object, ...], list[int]] = {}
 
-    def put(self, jobs: Sequence[tuple[int, JobLine]]) -> None:
-        """Set the jobs to draw, each with its number."""
+    def put(self, jobs: Sequence[JobLine]) -> None:
+        """Set the jobs to draw."""
         self._jobs = jobs
 
     @property
     def most_lines(self) -> int:
         """How many lines there are at most, with an empty one after them."""
         until = self.context.clock.now() + DAY
-        return 2 + max(1, sum(_may_be_due(job, until) for _, job in self._jobs))
+        return 2 + max(1, sum(_may_be_due(job, until) for job in self._jobs))
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the hours, and a line for each job that is due in them."""
@@ -125,25 +125,23 @@ class Timeline(TextDrawing):
         start, cells = first_hour(now, zone), cells_an_hour(width)
         self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
         room = max(2, height - 1)
-        rows: list[tuple[int, JobLine, list[int]]] = []
-        due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, now + DAY)]
-        due_then.sort(key=lambda numbered: numbered[1].job.next_run or 0)
+        rows: list[tuple[JobLine, list[int]]] = []
+        due_then = [job for job in self._jobs if _may_be_due(job, now + DAY)]
+        due_then.sort(key=lambda line: line.job.next_run or 0)
         while due_then and len(rows) < room:
-            number, job = due_then.pop(0)
+            job = due_then.pop(0)
             times = self._due(job, now, start)
-            rows += [(number, job, times)] if times or job_text.is_overdue(job.job, now) else []
+            rows += [(job, times)] if times or job_text.is_overdue(job.job, now) else []
         if due_then:
-            due_then.append(rows.pop()[:2])
+            due_then.append(rows.pop()[0])
         # What is due soonest is shown, in the order of the jobs above.
-        rows.sort(key=lambda row: row[0])
+        rows.sort(key=lambda row: row[0].job.number)
         most = width - _BEHIND - _HOURS * cells
-        label = min(
-            most, _NUMBER + 2 + max((cell_len(safe_line(job.job.name, _NAME)) for _, job, _ in rows), default=0)
-        )
+        label = min(most, _NUMBER + 2 + max((cell_len(safe_line(job.job.name, _NAME)) for job, _ in rows), default=0))
         lines: list[Drawn] = [[(" " * label, ""), (hour_heads(start, zone, cells), "$muted")]]
-        for number, job, times in rows:
+        for job, times in rows:
             runs = f" {count(len(times), 'run')}" if len(times) > _TIMED else ""
-            named = fit(f" S{number:<{_NUMBER - 2}}{job.job.name}", label - 1) + " "
+            named = fit(f" S{job.job.number:<{_NUMBER - 2}}{job.job.name}", label - 1) + " "
             if job_text.is_overdue(job.job, now):
                 late = f"{_LATE.mark(ascii_only=ascii_only)} {_LATE.word} "
                 line = time_line(times, start, cells, zone, ascii_only=ascii_only) if times else ""

@@ -18,7 +18,7 @@ from typing_extensions import override
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import is_late
-from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_lines import PARTS, DigestLine
@@ -201,7 +201,7 @@ class DigestScreen(Overlay):
         yield from ((job.name, job.number) for job in self.context.state.next_jobs)
         for line in lines:
             if line.kind == "run" and (job := job_queries.any_job(self.context.db, line.uid)) is not None:
-                yield line.uid, job_lines.place(self.context.db, job.id)
+                yield line.uid, job.number
 
     def _late_lines(self) -> Iterator[DigestLine]:
         """Yield a line for each job that is late, and for the first tasks whose due dates are over."""

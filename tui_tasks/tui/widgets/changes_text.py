@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.read import job_lines, job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.unseen_changes import LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
@@ -105,7 +105,7 @@ def _name(context: Context, need: Need) -> str:
     """Return how one of `_others` is named: by its job, its task or its agent; empty without."""
     if need.job is not None:
         job = job_queries.job_named(context.db, need.job)
-        return f"S{job_lines.place(context.db, job.id)}" if job is not None else ""
+        return f"S{job.number}" if job is not None else ""
     if need.kind not in (ASKS, AGENTS):
         task = list_pages.line(context.db, need.task) if need.task is not None else None
         return f"#{task.number}" if task is not None else ""

@@ -127,7 +127,7 @@ class NeedsEntries:
 
     def _held(self, need: Need) -> Entry:
         row = need.row
-        number = _of_job(job_lines.place(self.context.db, row.id)) if row.is_job else f"#{row.id}"
+        number = _of_job(row.id) if row.is_job else f"#{row.id}"
         name = one_line(row.name, _NAME)
         return self._entry(need, number, f"new {row.kind}? {name}", agent_text.who(row.maker, WHO), name)
 
@@ -175,7 +175,7 @@ class NeedsEntries:
         job = need.row
         reason = job_lines.why_failed(self.context.db, job.uid)
         whole, cut = (_with_reason(name, reason) for name in (one_line(job.name), one_line(job.name, _NAME)))
-        return self._entry(need, _of_job(job_lines.place(self.context.db, job.id)), whole, "", cut, one_line(reason))
+        return self._entry(need, _of_job(job.number), whole, "", cut, one_line(reason))
 
     def _late_job(self, need: Need) -> Entry:
         job = need.row

@@ -215,7 +215,7 @@ def description(db: Database, change: int, *, undone: bool, on_screen: bool = Fa
     subjects = [about for about in done if about[0] == "task"] or list(done)
     # Of several, the numbers suffice where the rows are in sight again.
     is_short = on_screen and undone and len(subjects) > 1
-    names = (_name_of(db, *about, on_screen=on_screen) for about in subjects[:MAX_NAMES])
+    names = (_name_of(db, *about) for about in subjects[:MAX_NAMES])
     named = ", ".join(name.partition(" ")[0] if is_short and name.startswith("#") else name for name in names)
     each_did = {", ".join(done[about]) for about in subjects[:_MAX_READ]}
     did = each_did.pop() if len(each_did) == 1 else "changed"
@@ -281,20 +281,16 @@ def _value(value: object) -> str:
     return "none" if value in (None, "") else title_text(str(value).replace("_", " "), 40, among=_BETWEEN)
 
 
-def _name_of(db: Database, kind: str, uid: str, *, on_screen: bool) -> str:
+def _name_of(db: Database, kind: str, uid: str) -> str:
     if kind == "task":
         task = task_queries.any_task(db, uid)
         return f"#{task.number} {title_text(task.name, 40, among=_BETWEEN)}" if task is not None else "a task"
     if kind == "list":
         return f"list {name_text(task_queries.any_list(db, uid).name, 40)}"
-    from tui_tasks.core.read import job_lines, job_queries  # imported here, as it imports the rules of schedules
+    from tui_tasks.core.read import job_queries  # imported here, as it imports the rules of schedules
 
     job = job_queries.any_job(db, uid) if kind == "job" else None
-    if job is None:
-        return kind
-    # Only the jobs that are there have numbers.
-    mark = f"S{job_lines.place(db, job.id)}" if on_screen and not job.deleted else "job"
-    return f"{mark} {name_text(job.name, 40)}"
+    return f"S{job.number} {name_text(job.name, 40)}" if job is not None else kind
 
 
 def last_deletion(db: Database, list_id: int) -> Deletion | None:

@@ -58,13 +58,12 @@ def _condition(db: Database, term: Term) -> Any:
         ]
         of_lists = _of_lists([home for home in task_queries.lists(db) if _matches(home.project or "", term)])
         return of_lists | (J.task.is_null() & J.actor.in_(agents_there))
-    condition = _condition_alone(term)
-    return condition if _stands_alone(term) else condition | log_words.of_numbered_job(db, term.value)
+    return _condition_alone(term)
 
 
 def _stands_alone(term: Term) -> bool:
     """Return whether the condition of a term is the same in every database."""
-    return term.field in ("kind", "number") or (term.field == "word" and not log_words.is_number_of_job(term.value))
+    return term.field in ("kind", "number", "word")
 
 
 def _condition_alone(term: Term) -> Any:

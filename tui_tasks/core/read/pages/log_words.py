@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, Final
@@ -16,9 +16,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
-from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Value, fn
-from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages.log_lines import FAILURES, KINDS, WORD_OF_KIND, is_undo_of_undo
 from tui_tasks.core.read.pages.task_filter import contains
 from tui_tasks.core.read.tasks import task_records
@@ -147,20 +145,15 @@ def contains_word(word: str) -> Any:
         _of_another_row(word),
         *_of_phrases(word),
         *_of_fields(word),
+        *_of_numbered_job(word),
     ]
     return reduce(or_, conditions)
 
 
-def is_number_of_job(word: str) -> bool:
-    """Return whether a word may be the number of a job, `S2`."""
-    return _NUMBER_OF_JOB.fullmatch(word.casefold()) is not None
-
-
-def of_numbered_job(db: Database, word: str) -> Any:
-    """Return the condition that an entry is about the job with the number that a word is."""
-    number = int(word[1:])
-    uids = [each.uid for each in job_queries.jobs(db)]
-    return _of_job(JobRow.uid.in_(uids[number - 1 : number]))
+def _of_numbered_job(word: str) -> Iterator[Any]:
+    """Yield the condition that an entry is about the job whose number, `S2`, a word may be."""
+    if _NUMBER_OF_JOB.fullmatch(word.casefold()):
+        yield _of_job(JobRow.id == int(word[1:]))
 
 
 def of_number(number: int) -> Any:

@@ -164,14 +164,10 @@ def _run(db: Database, uid: str) -> str:
 
 
 def _job(db: Database, uid: str) -> str:
-    from tui_tasks.core.read import job_lines, job_queries
+    from tui_tasks.core.read import job_queries
 
     job = job_queries.any_job(db, uid)
-    if job is None:
-        return ""
-    # Only the jobs that are there have numbers.
-    number = "job" if job.deleted else f"S{job_lines.place(db, job.id)}"
-    return f"{number} {_short(job.name)}"
+    return f"S{job.number} {_short(job.name)}" if job is not None else ""
 
 
 def _list(db: Database, uid: str) -> str:
