@@ -442,7 +442,7 @@ def test_a_base_that_is_checked_out_with_changes_is_refused_before_checks_run_an
     (repo / "a.txt").write_text("mine\n")
     git(repo, "add", "a.txt")
     monkeypatch.setattr(tree_checks, "are_proven", lambda checks: False)
-    monkeypatch.setattr(tree_checks, "prove", pytest.fail)  # they may take long
+    monkeypatch.setattr(tree_checks.Prover, "prove", pytest.fail)  # they may take long
     with pytest.raises(Conflict, match=r"^commit a.txt in \S+ first, where main is checked out; or switch"):
         acceptance.accept(work, acceptance.review(work))
     found = work_queries.find(store.db, work.uid)

@@ -18,6 +18,7 @@ from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner import supervisor_launch
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
+from tui_tasks.settings import live_settings
 from tui_tasks.settings.live_settings import check_profiles
 from tui_tasks.work import tree_checks
 from tui_tasks.work.accepting import Acceptance
@@ -49,9 +50,8 @@ def checked(store, repo, tmp_path, configure, acceptance, monkeypatch):
 
 def prove(store, work, review) -> tuple[Check, ...]:
     """Run the checks on the reviewed tree."""
-    return tree_checks.prove(
-        store, work, str(review.folder), review.tree, clock=wall.now, show=print, is_stopped=lambda: False
-    )
+    prover = tree_checks.Prover(store, live_settings.work(), wall.now, print, lambda: False)
+    return prover.prove(work, review.folder, review.tree)
 
 
 def states(checks) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ from tui_tasks.text.safe import path_text, safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, tree_checks
 from tui_tasks.work.comments import Sent
 from tui_tasks.work.git import base_branch, merging, pull_requests, reviewing, worktrees
-from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
+from tui_tasks.work.git.merging import Identity, Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent, TakenBack
@@ -82,8 +82,8 @@ class Acceptance:
         self._store = store
         self._clock = clock
         self._show = show
-        self._is_stopped = is_stopped
         self._settings = live_settings.work()
+        self._prover = tree_checks.Prover(store, self._settings, clock, show, is_stopped)
         self._data = Path(data_folder(store.path))
 
     @property
@@ -153,13 +153,7 @@ class Acceptance:
         with _one_line():
             # As the checkout has it: the human's settings can name a repository.
             who = merging.identity(git.settings(Path(work.repository)))
-            with self._opened(work) as work_tree:
-                # The branch of work on its base is where HEAD is.
-                seen = review._replace(base_commit=review.head) if is_on_base else review
-                merging.check_reviewed(work_tree, seen)
-                if review.is_dirty and commit_message:
-                    review = merging.commit_rest(work_tree, review, work.branch, commit_message, who)
-            merging.check_committed(review)
+            review = self._committed(work, review, commit_message, who, is_on_base=is_on_base)
             if is_on_base:
                 return self._accept_on_base(work, review)
             text = message or self._message(work)
@@ -291,13 +285,8 @@ class Acceptance:
             Conflict: it cannot be pushed; the message says what to do.
         """
         work_queries.check_here(self._store.db, work)
-        branch = review.branch or work.branch
-        if branch is None:
-            raise Conflict("the work is on no branch: create one in its worktree, then try again")
-        if branch == review.base:
-            raise Conflict(f"the work is on {branch} itself: a pull request needs a branch of its own")
         with _one_line():
-            return Push(pull_requests.forge(Path(work.repository)), review.head, branch, review.base)
+            return pull_requests.planned(Path(work.repository), review, work.branch)
 
     def open_pull_request(self, work: Work, review: Review, push: Push, *, title: str = "", body: str = "") -> Work:
         """Push the reviewed commit and open a pull request by `gh`; the work has its address, and still waits.
@@ -334,6 +323,16 @@ class Acceptance:
     def _message(self, work: Work) -> str:
         return commit_message(task_queries.task(self._store.db, work.task_uid), work)
 
+    def _committed(self, work: Work, review: Review, message: str, who: Identity, *, is_on_base: bool) -> Review:
+        """Return the review of work exactly as it was seen, once all of it is committed: by this message, if any."""
+        with self._opened(work) as work_tree:
+            # The branch of work on its base is where HEAD is.
+            merging.check_reviewed(work_tree, review._replace(base_commit=review.head) if is_on_base else review)
+            if review.is_dirty and message:
+                review = merging.commit_rest(work_tree, review, work.branch, message, who)
+        merging.check_committed(review)
+        return review
+
     def _accept_on_base(self, work: Work, review: Review) -> Outcome:
         """Accept work that was done on the base branch itself: there is nothing to merge."""
         checks = self.checks(work, review)
@@ -365,41 +364,19 @@ class Acceptance:
             base_branch.carry_out(root, merge)
         except BaseException as error:
             if not _has_moved(root, merge):
-                self._commit(GiveUpMerge(work.uid, _message(error)))
+                self._commit(GiveUpMerge(work.uid, _text_of(error)))
             raise
         discarded, notes = merge_steps.finish(self._store, work, intent, actor=HUMAN, clock=self._clock)
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, None if merge.is_empty else merge, (), checks, tuple(discarded), tuple(notes))
 
     def _prove(self, work: Work, merge: Merge, tree: str, review: Review, proof: Path | None) -> tuple[Check, ...]:
-        """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it.
-
-        Raises:
-            Conflict: the second worktree cannot be made, or the human has stopped it.
-            GitFailed: git failed.
-        """
-        folder = review.folder
-        with contextlib.ExitStack() as stack:
-            if proof is not None:
-                why = (
-                    f"{merge.base} has moved"
-                    if tree != review.tree
-                    else "files that are in no commit are among the inputs"
-                )
-                self._show(f"{why}: checks run on the merged files alone")
-                merged = tree_checks.merged_files(
-                    Path(work.repository), merge.new, tree, proof, self._settings, self._show
-                )
-                folder = stack.enter_context(merged)
-            return tree_checks.prove(
-                self._store,
-                work,
-                str(folder),
-                tree,
-                clock=self._clock,
-                show=self._show,
-                is_stopped=self._is_stopped,
-            )
+        """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it."""
+        if proof is None:
+            return self._prover.prove(work, review.folder, tree)
+        why = f"{merge.base} has moved" if tree != review.tree else "files that are in no commit are among the inputs"
+        self._show(f"{why}: checks run on the merged files alone")
+        return self._prover.prove_apart(work, merge.new, tree, proof)
 
 
 def _has_moved(root: Path, merge: Merge) -> bool:
@@ -414,7 +391,7 @@ def commit_message(task: Task, work: Work) -> str:
     return f"{name}\n\n{safe_text(work.summary)}\n" if work.summary else f"{name}\n"
 
 
-def _message(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     message: str = getattr(error, "message", "") or str(error) or type(error).__name__
     # It may name a file whose name is not UTF-8, and it is stored.
     return message.encode(errors="backslashreplace").decode()

@@ -4,10 +4,9 @@ second worktree in which they run on a merge.
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -83,50 +82,95 @@ def are_proven(checks: tuple[Check, ...]) -> bool:
     return all(check.state == "passed" for check in checks if check.gate)
 
 
-def prove(
-    store: Store,
-    work: Work,
-    worktree: str,
-    tree: str,
-    *,
-    clock: Callable[[], int],
-    show: Callable[[str], None],
-    is_stopped: Callable[[], bool],
-) -> tuple[Check, ...]:
-    """Run the checks that gate in a worktree that has a tree, and wait for their ends; return all checks on that tree.
+class Prover:
+    """Runs the checks that gate on exactly one tree, and waits for their ends.
 
-    Another process that runs checks may run them; those that only such a process knows are waited for.
-
-    Raises:
-        Conflict: `is_stopped` has said so.
+    Args:
+        store: the database.
+        settings: the human's settings.
+        clock: returns the time of day, in microseconds since the epoch.
+        show: is given a line about each step that takes long.
+        is_stopped: is asked while checks run; once it returns True, they are no longer waited for.
     """
-    operation = ProveTree(work.task_uid, work.repository, worktree, tree)
-    wanted: list[Check] = store.commit(operation, actor=HUMAN, now=clock())[0]
-    waits = [check for check in wanted if check.run is not None and check.run.state in ("waiting", "running")]
-    if not waits:
-        return states(store, work, tree)
-    show(f"runs {', '.join(check.name for check in waits)} in {worktree}")
-    keeper = CheckKeeper(check_profiles(), authority=Authority.LOOKS)
-    _show_foreign(store, keeper, waits, show)
-    host = CheckStarter(keeper, clock, LEASE_SECONDS, Launcher(live_settings.runners, clock).check)
-    watch = Watch(store.db)
-    children: dict[str, subprocess.Popen[bytes]] = {}
-    uids = [check.run.uid for check in waits if check.run is not None]
-    try:
-        while any(_is_open(store, uid) for uid in uids):
-            if is_stopped():
-                raise Conflict("stopped while checks ran; nothing was merged")
-            children = {uid: child for uid, child in children.items() if child.poll() is None}
-            children |= host.turn(store, live_settings.runners().max_parallel, children)
-            end = time.monotonic() + _LOOK_SECONDS
-            while not watch.changed(time.monotonic()) and time.monotonic() < end:
-                watch.sleep(end - time.monotonic())
-    finally:
-        watch.close()
-        keeper.close()
-        for child in children.values():
-            child.poll()
-    return states(store, work, tree)
+
+    def __init__(
+        self,
+        store: Store,
+        settings: WorkSettings,
+        clock: Callable[[], int],
+        show: Callable[[str], None],
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._show = show
+        self._is_stopped = is_stopped
+
+    def prove(self, work: Work, folder: Path, tree: str) -> tuple[Check, ...]:
+        """Run the checks that gate in a worktree that has a tree; return all checks on that tree.
+
+        Another process that runs checks may run them; those that only such a process knows are waited for.
+
+        Raises:
+            Conflict: the human has stopped it.
+        """
+        operation = ProveTree(work.task_uid, work.repository, str(folder), tree)
+        wanted: list[Check] = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
+        waits = [check for check in wanted if check.run is not None and check.run.state in ("waiting", "running")]
+        if waits:
+            self._show(f"runs {', '.join(check.name for check in waits)} in {folder}")
+            self._run(waits)
+        return states(self._store, work, tree)
+
+    def _run(self, waits: list[Check]) -> None:
+        keeper = CheckKeeper(check_profiles(), authority=Authority.LOOKS)
+        self._show_foreign(keeper, waits)
+        host = CheckStarter(keeper, self._clock, LEASE_SECONDS, Launcher(live_settings.runners, self._clock).check)
+        watch = Watch(self._store.db)
+        children: dict[str, subprocess.Popen[bytes]] = {}
+        uids = [check.run.uid for check in waits if check.run is not None]
+        try:
+            while any(_is_open(self._store, uid) for uid in uids):
+                if self._is_stopped():
+                    raise Conflict("stopped while checks ran; nothing was merged")
+                children = {uid: child for uid, child in children.items() if child.poll() is None}
+                children |= host.turn(self._store, live_settings.runners().max_parallel, children)
+                end = time.monotonic() + _LOOK_SECONDS
+                while not watch.changed(time.monotonic()) and time.monotonic() < end:
+                    watch.sleep(end - time.monotonic())
+        finally:
+            watch.close()
+            keeper.close()
+            for child in children.values():
+                child.poll()
+
+    def _show_foreign(self, keeper: CheckKeeper, waits: list[Check]) -> None:
+        """Say which checks the settings of this process do not define."""
+        db = self._store.db
+        known = {each.uid: each for each in check_queries.definitions(db)}
+        for check in waits:
+            if check.uid not in known or keeper.profiles.find(known[check.uid], db.machine) is None:
+                self._show(f"{check.name} waits for a process that runs checks with the settings that define it")
+
+    def prove_apart(self, work: Work, commit: str, tree: str, folder: Path) -> tuple[Check, ...]:
+        """Do the same for a merged commit, in a second worktree that is made for it.
+
+        Raises:
+            Conflict: the worktree cannot be made, or the human has stopped it.
+            GitFailed: git failed.
+        """
+        root, filters = Path(work.repository), self._settings.filters
+        try:
+            make_folder(str(folder.parent))
+            worktrees.materialise(root, commit, folder, filters=filters)
+            agent_worktrees.furnish(root, folder, self._settings, self._show)
+            if git_trees.tree_of(folder, filters=filters) != tree:
+                made = "what `copy` and `setup` in [work] make"
+                raise Conflict(f"{made} must be in .gitignore: they change what is checked")
+            return self.prove(work, folder, tree)
+        finally:
+            worktrees.drop(root, folder)
 
 
 def has_other_inputs(store: Store, work: Work, checks: Sequence[Check], folder: Path, tree: str) -> bool:
@@ -140,27 +184,6 @@ def has_other_inputs(store: Store, work: Work, checks: Sequence[Check], folder: 
     return False
 
 
-@contextlib.contextmanager
-def merged_files(
-    root: Path, commit: str, tree: str, folder: Path, settings: WorkSettings, show: Callable[[str], None]
-) -> Iterator[Path]:
-    """Yield a second worktree, made for a while, in which checks can run on the files of a merged commit.
-
-    Raises:
-        Conflict: it cannot be made.
-        GitFailed: git failed.
-    """
-    try:
-        make_folder(str(folder.parent))
-        worktrees.materialise(root, commit, folder, filters=settings.filters)
-        agent_worktrees.furnish(root, folder, settings, show)
-        if git_trees.tree_of(folder, filters=settings.filters) != tree:
-            raise Conflict("what `copy` and `setup` in [work] make must be in .gitignore: they change what is checked")
-        yield folder
-    finally:
-        worktrees.drop(root, folder)
-
-
 def not_passed_text(checks: Sequence[Check]) -> str:
     """Return which gating checks have not passed, as a line."""
     names = [f"{one.name} {one.state}" for one in checks if one.gate and one.state != "passed"]
@@ -170,11 +193,3 @@ def not_passed_text(checks: Sequence[Check]) -> str:
 def _is_open(store: Store, uid: str) -> bool:
     run = check_queries.run(store.db, uid)
     return run is not None and run.state in ("waiting", "running")
-
-
-def _show_foreign(store: Store, keeper: CheckKeeper, waits: list[Check], show: Callable[[str], None]) -> None:
-    """Say which checks the settings of this process do not define."""
-    known = {each.uid: each for each in check_queries.definitions(store.db)}
-    for check in waits:
-        if check.uid not in known or keeper.profiles.find(known[check.uid], store.db.machine) is None:
-            show(f"{check.name} waits for a process that runs checks with the settings that define it")

@@ -17,6 +17,7 @@ from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.runner.processes import temporary_folder
+from tui_tasks.work.git.reviewing import Review
 
 GH: Final = "gh"
 REMOTE: Final = "origin"
@@ -60,6 +61,21 @@ class Push(NamedTuple):
     def text(self) -> str:
         """What the human is asked to allow, whole."""
         return f"Push {self.head[:10]} as {unhidden_line(self.branch)} to {self.to.url} and open a pull request by gh?"
+
+
+def planned(root: Path, review: Review, branch: str | None) -> Push:
+    """Return where a pull request would push reviewed work. `branch`: the one that it began on.
+
+    Raises:
+        Conflict: it is on no branch of its own, or `forge` refuses the remote.
+        GitFailed: git failed.
+    """
+    branch = review.branch or branch
+    if branch is None:
+        raise Conflict("the work is on no branch: create one in its worktree, then try again")
+    if branch == review.base:
+        raise Conflict(f"the work is on {branch} itself: a pull request needs a branch of its own")
+    return Push(forge(root), review.head, branch, review.base)
 
 
 def forge(root: Path) -> Forge:

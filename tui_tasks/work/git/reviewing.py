@@ -155,25 +155,15 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
     folder, head, head_tree = work_tree.folder, work_tree.head, work_tree.head_tree
     if head is None or head_tree is None:
         raise Conflict(f"{folder} has no commit")
-    ends = worktrees.ends(folder, began_at or f"refs/heads/{base}", head)
-    if ends is None:
-        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
-    if ends.merge_base is None:
-        raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
-    if len(ends.merge_bases) > 1:
-        raise Conflict(
-            f"HEAD of {folder} and branch {base} have {len(ends.merge_bases)} merge bases, so that no diff shows what a"
-            f" merge changes: rebase the work on {base}",
-            base=base,
-        )
+    ends, merge_base = _ends(folder, base, head, began_at)
     with git_trees.indexed(work_tree) as files:
         tree = files.tree
     uncommitted = _paths(folder, head_tree, tree) if tree != head_tree else ()
     new = frozenset(_paths(folder, head_tree, tree, "--diff-filter=A") if uncommitted else ())
-    changed = changes(folder, ends.merge_base, tree, frozenset(uncommitted))
+    changed = changes(folder, merge_base, tree, frozenset(uncommitted))
     commits = _commits(folder, ends.base, head)
     ahead, behind = len(commits), 0
-    if ends.merge_base != ends.base or ahead == MAX_COMMITS:
+    if merge_base != ends.base or ahead == MAX_COMMITS:
         ahead, behind = ahead_and_behind(folder, head, ends.base)
     adds_nothing, conflicts = not ahead or not changed, tuple[str, ...]()
     if ahead and behind:
@@ -187,7 +177,7 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
         branch=work_tree.branch,
         base=base,
         base_commit=ends.base,
-        merge_base=ends.merge_base,
+        merge_base=merge_base,
         ahead=ahead,
         behind=behind,
         files=tuple(one._replace(is_in_head=one.path not in new) for one in changed),
@@ -197,6 +187,22 @@ def review(work_tree: WorkTree, base: str, branch: str | None = None, *, began_a
         notes=tuple(_notes(work_tree, ends, branch)),
         adds_nothing=adds_nothing and not uncommitted and began_at is None,
     )
+
+
+def _ends(folder: Path, base: str, head: str, began_at: str | None) -> tuple[Ends, str]:
+    """Return what the work lies between, and its only merge base."""
+    ends = worktrees.ends(folder, began_at or f"refs/heads/{base}", head)
+    if ends is None:
+        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
+    if ends.merge_base is None:
+        raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
+    if len(ends.merge_bases) > 1:
+        raise Conflict(
+            f"HEAD of {folder} and branch {base} have {len(ends.merge_bases)} merge bases, so that no diff shows what a"
+            f" merge changes: rebase the work on {base}",
+            base=base,
+        )
+    return ends, ends.merge_base
 
 
 def ahead_and_behind(folder: Path, head: str, base: str) -> tuple[int, int]:
