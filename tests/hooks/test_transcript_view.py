@@ -14,8 +14,7 @@ from tests.hooks.test_records import Program
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import session_records
 from tui_tasks.hooks.programs import opencode
-from tui_tasks.hooks.programs.payload_fields import Item
-from tui_tasks.hooks.session_records import Source, Transcript
+from tui_tasks.hooks.session_records import Item, Source, Transcript
 
 RECORDED = Path(__file__).parent / "recorded"
 SHELL = {"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command"}

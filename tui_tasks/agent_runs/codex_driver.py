@@ -30,7 +30,6 @@ from tui_tasks.core.operations.sessions import (
     SessionEvent,
     SessionReport,
     SessionStarted,
-    TaskListItem,
     TaskListReported,
     ToolEnded,
     ToolStarted,
@@ -41,7 +40,7 @@ from tui_tasks.core.operations.sessions import (
     Working,
 )
 from tui_tasks.hooks.hook_forms import MESSAGE_BEGINS
-from tui_tasks.hooks.programs.payload_fields import number, table, tables, text
+from tui_tasks.hooks.programs.payload_fields import number, table, tables, text, whole_list
 from tui_tasks.runner.runner_settings import AgentSettings
 
 # Frequent notifications that are not needed.
@@ -57,7 +56,6 @@ _UNUSED_NOTIFICATIONS: Final = (
     "account/rateLimits/updated",
     "turn/diff/updated",
 )
-_PLAN_STATUSES: Final = {"pending": "pending", "inProgress": "in_progress", "completed": "done"}
 _NO_METHOD: Final = -32601
 # The beginning of the text that is sent after a denial.
 _DENIED: Final = "That was denied: "
@@ -265,12 +263,11 @@ class CodexDriver:
         return [self._report(UsageReported(self.usage.tokens))]
 
     def _plan_updated(self, given: Message) -> list[DriverEvent]:
-        steps = tables(given, "plan")
-        items = tuple(
-            TaskListItem(str(place), text(one, "step") or "?", None, _PLAN_STATUSES.get(text(one, "status") or ""))
-            for place, one in enumerate(steps)
+        return (
+            [self._report(TaskListReported(whole_list(given, "plan", "step")))]
+            if text(given, "threadId") == self.session
+            else []
         )
-        return [self._report(TaskListReported(items))] if text(given, "threadId") == self.session else []
 
     def _error_reported(self, given: Message) -> list[DriverEvent]:
         why = _readable(text(table(given, "error"), "message"))

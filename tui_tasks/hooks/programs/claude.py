@@ -35,9 +35,6 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.payload_fields import (
     EventReader,
-    Item,
-    as_given,
-    diff,
     hook_name,
     is_own_prompt,
     item_status,
@@ -51,7 +48,7 @@ from tui_tasks.hooks.programs.payload_fields import (
     tool_started,
     whole_list,
 )
-from tui_tasks.hooks.session_records import Ending, Part, Record
+from tui_tasks.hooks.session_records import Ending, Item, Part, Record, as_given, diff
 
 _QUESTION: Final = "AskUserQuestion"
 

@@ -37,8 +37,6 @@ from tui_tasks.hooks import hooks_folder, session_records
 from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.programs.payload_fields import (
     EventReader,
-    Item,
-    as_given,
     is_own_prompt,
     number,
     prompted,
@@ -52,7 +50,7 @@ from tui_tasks.hooks.programs.payload_fields import (
 )
 from tui_tasks.hooks.replies import message_folders
 from tui_tasks.hooks.replies.message_folders import Letter
-from tui_tasks.hooks.session_records import Ending, Part, Record
+from tui_tasks.hooks.session_records import Ending, Item, Part, Record, as_given
 
 _log = logging.getLogger(__name__)
 

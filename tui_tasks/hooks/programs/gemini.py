@@ -23,8 +23,6 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.payload_fields import (
     EventReader,
-    Item,
-    as_given,
     hook_name,
     is_own_prompt,
     number,
@@ -37,7 +35,7 @@ from tui_tasks.hooks.programs.payload_fields import (
     tool_started,
     whole_list,
 )
-from tui_tasks.hooks.session_records import Ending, Part, Record
+from tui_tasks.hooks.session_records import Ending, Item, Part, Record, as_given
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:

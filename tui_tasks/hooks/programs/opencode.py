@@ -29,9 +29,6 @@ from tui_tasks.core.operations.sessions import (
     Working,
 )
 from tui_tasks.hooks.programs.payload_fields import (
-    Item,
-    as_given,
-    diff,
     is_own_prompt,
     number,
     table,
@@ -40,6 +37,7 @@ from tui_tasks.hooks.programs.payload_fields import (
     tool_target,
     whole_list,
 )
+from tui_tasks.hooks.session_records import Item, as_given, diff
 
 # Events that occur while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")

@@ -17,8 +17,7 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.hooks import session_records
-from tui_tasks.hooks.programs.payload_fields import Item
-from tui_tasks.hooks.session_records import Source, Transcript
+from tui_tasks.hooks.session_records import Item, Source, Transcript
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
