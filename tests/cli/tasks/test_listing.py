@@ -37,10 +37,10 @@ def database(path, monkeypatch):
 
 
 def test_a_long_list_is_printed_from_a_file_as_a_short_one_is(database, monkeypatch, capsys):
-    listing_json.print_json(database, "list", (), read_only=True)
+    listing_json.print_tasks(database, "list", (), read_only=True)
     short = capsys.readouterr().out
     monkeypatch.setattr(listing_json, "MEMORY_CHARS", 0)
-    listing_json.print_json(database, "list", (), read_only=True)
+    listing_json.print_tasks(database, "list", (), read_only=True)
     assert capsys.readouterr().out == short
     assert [task["name"] for task in json.loads(short)] == NAMES
 
@@ -52,7 +52,7 @@ def test_a_list_that_finds_no_room_is_refused_before_anything_is_printed(databas
     monkeypatch.setattr(listing_json, "MEMORY_CHARS", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
     with pytest.raises(StorageFailed, match="No space left"):
-        listing_json.print_json(database, "list", (), read_only=True)
+        listing_json.print_tasks(database, "list", (), read_only=True)
     assert capsys.readouterr().out == ""
 
 

@@ -117,10 +117,7 @@ def ls(
     count = 0
     while batch := list(islice(shown, _BATCH)):
         count += len(batch)
-        proofs: dict[str, str] = {}
-        for _, of_list in groupby(batch, lambda tasks: tasks[0].id):
-            tasks = list(of_list)
-            proofs |= _proofs(session, tasks[0][0], [task for *_, task in tasks], ascii_only=ascii_only)
+        proofs = _proofs(session.store.db, batch, ascii_only=ascii_only)
         if why is None and (asks or any(_may_be_left(task) for _, task in batch)):
             why = _why_needing(session.store.db, session.clock(), asks)
         for home, task in batch:
@@ -217,7 +214,7 @@ def _why_needing(db: Database, now: int, asks: Sequence[Ask]) -> dict[str, _Why]
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
-    """Print the tasks that match a filter as a JSON array, in the form of `listing_json`."""
+    """Print the tasks that match a filter as a JSON array, as `listing_json` prints all."""
     db = session.store.db
     print_json([_full(db, task, home) for home, task in _matching_tasks(session, statuses, filter_)])
 
@@ -250,12 +247,15 @@ def _of_list(session: Session, home: TaskList, statuses: Sequence[str], filter_:
             yield task
 
 
-def _proofs(session: Session, home: TaskList, tasks: Sequence[Task], *, ascii_only: bool) -> dict[str, str]:
-    """Return the check result of each done task of one list, in a word or two, by uid."""
-    db = session.store.db
-    done = [(task.uid, task.checks) for task in tasks if task.status == "done"]
-    checks = check_queries.of_tasks(db, done, home, check_queries.definitions(db)) if done else {}
-    return {uid: words for uid, each in checks.items() if (words := _proof_text(each, ascii_only=ascii_only))}
+def _proofs(db: Database, batch: Sequence[tuple[TaskList, Task]], *, ascii_only: bool) -> dict[str, str]:
+    """Return the check result of each done task, in a word or two, by uid."""
+    proofs: dict[str, str] = {}
+    for _, of_list in groupby(batch, lambda pair: pair[0].id):
+        pairs = list(of_list)
+        done = [(task.uid, task.checks) for _, task in pairs if task.status == "done"]
+        checks = check_queries.of_tasks(db, done, pairs[0][0], check_queries.definitions(db)) if done else {}
+        proofs |= {uid: words for uid, each in checks.items() if (words := _proof_text(each, ascii_only=ascii_only))}
+    return proofs
 
 
 def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
@@ -333,12 +333,26 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     task = find_task(session, reference)
     home = task_queries.list_by_id(db, task.list_id)
     log = task_records.logs(db, task.uid)
-    checks = check_queries.of_task(db, task, home, check_queries.definitions(db))
-    value = full_task(task, home.handle, [check.to_json() for check in checks], _works(db, task))
-    value["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
-        print_json(value)
+        entries = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
+        print_json({**_full(db, task, home), "log": entries})
         return
+    _print_head(session, task, home, ascii_only=ascii_only)
+    if task.held:
+        # All that is accepted, written out.
+        print("", *task_lines(db, task, with_log=False), sep="\n")
+        print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
+    elif task.description:
+        print(f"\n{inset(task.description)}")
+    for entry in log:
+        who = safe_ends(agent_names.display_name(entry.agent), 30)
+        print(f"\n{ago(entry.at, session.clock())}  {who}  {inset(entry.message).lstrip()}", end="")
+    print()
+
+
+def _print_head(session: Session, task: Task, home: TaskList, *, ascii_only: bool) -> None:
+    """Print the name, the fields, the checks and the work of a task."""
+    db = session.store.db
     print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {name_text(home.name)}")
     from tui_tasks.dialects.requests import quick_add_syntax
 
@@ -351,6 +365,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(text)
     if numbers := [_number(db, on) for uid in task.depends_on if (on := task_queries.any_task(db, uid))]:
         print(f"after {', '.join(numbers)}")
+    checks = check_queries.of_task(db, task, home, check_queries.definitions(db))
     for text in check_lines(checks, ascii_only=ascii_only):
         print(text)
     needs = _needs(task, _why_needing(db, session.clock(), _open_asks(db)), _of_works(db))
@@ -358,16 +373,6 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(f"{look(needs.look).mark(ascii_only=ascii_only)} {needs.words}" if needs.is_for_you else needs.words)
     for merged, at in _merges(db, task):
         print(f"{safe_line(merged)}, {ago(at, session.clock())}")
-    if task.description and not task.held:
-        print(f"\n{inset(task.description)}")
-    if task.held:
-        # All that is accepted, written out.
-        print("", *task_lines(db, task, with_log=False), sep="\n")
-        print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
-    for entry in log:
-        who = safe_ends(agent_names.display_name(entry.agent), 30)
-        print(f"\n{ago(entry.at, session.clock())}  {who}  {inset(entry.message).lstrip()}", end="")
-    print()
 
 
 def _number(db: Database, task: Task) -> str:

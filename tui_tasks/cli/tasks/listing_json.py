@@ -20,7 +20,7 @@ from tui_tasks.text.safe import readable
 MEMORY_CHARS: Final = 8 << 20
 
 
-def print_json(
+def print_tasks(
     database: str, handle: str | None, statuses: Collection[str], project: str | None = None, *, read_only: bool
 ) -> None:
     """Print the tasks of one list, or of all (of a project), as one JSON array (docs: protocol, section 7).

@@ -76,7 +76,7 @@ def _print_json(options: argparse.Namespace) -> None:
 
     def print_list(handle: str | None) -> None:
         database, project = paths.database(options.db), project_of(options) or ""
-        listing_json.print_json(database, handle, options.status, project, read_only=options.read_only)
+        listing_json.print_tasks(database, handle, options.status, project, read_only=options.read_only)
 
     try:
         print_list(options.list)
