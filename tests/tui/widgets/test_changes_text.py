@@ -19,10 +19,30 @@ ASKED = (News("failed", 2, [("#3", 1), ("claude-5", 1)]), News("asked", 3, [("#4
 def test_all_are_named_and_the_least_important_give_way_first() -> None:
     assert news_ways(NEWS) == [
         "done #3, started #5, logged #6 #8",
+        "done #3, started #5, 2 logged",
         "done #3, started #5, logged #6, +1",
         "done #3, started #5, +2",
         "done #3, +3",
     ]
+
+
+def test_in_less_room_logs_are_counted_and_marks_stand_for_words_before_a_change_is_hidden() -> None:
+    marks = {"failed": "✗", "asked": "?"}
+    assert news_ways([*ASKED, *NEWS[1:]], marks)[:7] == [
+        "failed #3 claude-5, asked #4 #7 claude-3, started #5, logged #6 #8",
+        "failed #3 claude-5, asked #4 #7 claude-3, started #5, 2 logged",
+        "✗ #3 claude-5, ? #4 #7 claude-3, started #5, logged #6 #8",
+        "✗ #3 claude-5, ? #4 #7 claude-3, started #5, 2 logged",
+        "✗ #3 +1, ? #4 #7 +1, started #5, 2 logged",
+        "✗ #3 +1, ? #4 #7 +1, 1 started, 2 logged",
+        "✗ #3 claude-5, ? #4 #7 claude-3, started #5, logged #6, +1",
+    ]
+
+
+def test_an_agent_that_alone_stands_behind_a_word_is_counted_where_agents_are() -> None:
+    assert "✗ #3, 1 stuck" in news_ways(
+        [News("failed", 1, [("#3", 1)]), News("stuck", 1, [("ada", 1)])], {"failed": "✗"}
+    )
 
 
 def test_agents_stand_among_the_numbers_and_alone_behind_a_word() -> None:
@@ -55,4 +75,4 @@ def test_every_way_is_one_line_of_words(news: list[News]) -> None:
 
 @pytest.mark.parametrize(("number", "text"), [(1, "1 claim lapsed"), (2, "2 claims lapsed")])
 def test_claims_that_have_lapsed_are_counted_in_the_plural(number, text):
-    assert News("claim lapsed", number).text == text
+    assert News("claim lapsed", number).said() == text

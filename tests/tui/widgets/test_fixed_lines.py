@@ -56,7 +56,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         others = [head for place, head in zip(PLACES, found, strict=True) if place not in "DS"]
         ((agents, counts),) = {(head[1], head[at]) for head in others}
         assert re.match(" +[?] 2( questions)? +✗ 2 failed +▲ 0( stuck or gone)? +(◐ S1 slow +)?! (1|S3 late)", counts)
-        changes = "• 4 changed" if size[1] < 24 else "• since 19:58: failed #3, asked #4 #7, started #5"
+        changes = "• 5 changed" if size[1] < 24 else "• since 19:58: failed #3, asked #4 #7, slow S1, started #5"
         assert all(head[at + (size[1] >= 24)].endswith(changes) for head in others) and "─" not in counts
         assert {bool(head[2]) for head in found} == {not has_air(app.size)}, "with air above the counts"
         digest = found[PLACES.index("D")]
@@ -163,15 +163,15 @@ async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed
     by_agent(plan, "claude-2", LogTask(plan[8], "looked"), EditTask(plan[6], {"status": "done"}))
     counts = "? 2 questions ✗ 2 failed ▲ 0 stuck or gone ◐ S1 slow ! S3 late •"
     few = "? 2 ✗ 2 failed ▲ 0 stuck or gone ! 1 late •"
-    first = "failed #3, asked #4 #7"
+    first, brief = "failed #3, asked #4 #7, slow S1", "✗ #3, ? #4 #7, slow S1"
     whole = f"{counts} since 19:58: {first}, done #6, started #5, new #10 #11, logged #8"
     expected = {
         (140, 40): whole,
         (120, 40): whole,
-        (80, 24): whole.replace(", logged #8", ", +1"),
-        (60, 24): f"{few.replace('! 1 late', '◐ S1 slow ! 1 late')} since 19:58: {first}, done #6, +4",
-        (99, 23): f"{few} {first}, done #6, +4",
-        (80, 16): f"{few} failed #3, asked #4 #7, +5",
+        (80, 24): whole.replace(first, brief).replace("new #10 #11, logged #8", "2 new, 1 logged"),
+        (60, 24): f"{few.replace('! 1 late', '◐ S1 slow ! 1 late')} since 19:58: {brief}, done #6, +4",
+        (99, 23): f"{few} {brief}, done #6, +4",
+        (80, 16): f"{few} {brief}, +5",
     }
     app = make_app(plan.path)
     async with opened(app, (140, 40)) as pilot:
@@ -252,7 +252,9 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         assert {*marked} >= {"#4" if size[0] > 80 else "#3", "#7", "May I use"}
         assert not re.search("• [^+] S[34]", above(app))
         assert size[0] > 80 or re.search(r"• ✗ #3  Fix flaky DST test: test_dst_gap: [^+]* 17m$", above(app))
-        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7 claude-2, started #5, logged #8")
+        assert counts_line(app).endswith(
+            "• since 19:58: failed #3, asked #4 #7 claude-2, slow S1, started #5, logged #8"
+        )
         await press(app, pilot, "a")
         marked = {line[5:7] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}

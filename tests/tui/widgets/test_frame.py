@@ -40,7 +40,7 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
     [
         (160, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
         (120, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
-        (80, "next #8 Backup restor…  ◷ Server status 14m"),
+        (80, "next #8 Backup res…  ◷ Server status in 14m"),
         (60, "next #8 Backup restore…"),
     ],
 )

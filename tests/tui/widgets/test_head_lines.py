@@ -752,13 +752,24 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_in_a_r
     async with opened(app, (120, 24)) as pilot:
         for width, height, says in (
             (120, 24, "• since 19:58: failed #3, asked #4 #7, started #5, logged #8 #9"),
-            (62, 24, "• since 19:58: failed #3, asked #4 #7, started #5, +2"),
+            (62, 24, "• since 19:58: failed #3, asked #4 #7, started #5, 2 logged"),
             (120, 23, "▲ 0 stuck or gone   • failed #3, asked #4 #7, started #5, logged #8 #9"),
-            (60, 16, "▲ 0 stuck or gone   • failed #3, +5"),
+            (60, 16, "▲ 0 stuck or gone   • ✗ #3, ? #4 #7, +3"),
         ):
             await pilot.resize_terminal(width, height)
             await pilot.pause()
             assert counts_line(app).endswith(says), shown(app)
+
+
+async def test_a_job_that_has_become_slow_and_one_that_has_become_late_since_the_human_looked_are_changes(
+    make_app, plan, jobs
+):
+    app = make_app(plan.path)
+    async with opened(app, (120, 24)) as pilot:
+        assert "• since 19:58: failed #3, asked #4 #7, slow S1, started #5" in shown(app)
+        await press(app, pilot, "full_stop")
+        await until(pilot, lambda: "slow S1," not in shown(app) and "◐ S1 slow" in shown(app))
+        assert "late S" not in shown(app), "S3 was late before"
 
 
 async def test_a_task_that_is_done_though_its_check_failed_is_named_for_that_among_what_has_changed(
@@ -809,7 +820,7 @@ async def test_no_task_is_read_to_say_that_thousands_have_changed(make_app, plan
         read = []
         monkeypatch.setattr(list_pages, "line", lambda db, uid: read.append(uid))
         monkeypatch.setattr(Seen, "named_changes", lambda _: read.append("all"))
-        words = [one.text for one in changes_text.what_changed(app.context, ())]
+        words = [one.said() for one in changes_text.what_changed(app.context, ())]
         assert words == ["1 failed", "2 asked", "1 started", "5,000 new"]
         assert read == []
 
@@ -885,13 +896,15 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         assert ". Seen" in lines(app)[-1]
         for size, words in (
             ((80, 24), "• since 19:58: failed #3, asked #4 #7, started #5"),
-            ((40, 12), "• failed #3, "),
+            ((40, 12), "• ✗ #3, "),
         ):
             await pilot.resize_terminal(*size)
             await pilot.pause()
             assert words in shown(app) and ". Seen" in lines(app)[-1], size
         await press(app, pilot, "full_stop")
-        await until(pilot, lambda: "• failed" not in shown(app) and ". Seen" not in lines(app)[-1])
+        await until(
+            pilot, lambda: "• failed" not in shown(app) and "• ✗" not in shown(app) and ". Seen" not in lines(app)[-1]
+        )
 
 
 async def test_of_thousands_of_agents_only_those_that_fit_are_measured_in_the_time_that_a_key_has(app, monkeypatch):
@@ -951,8 +964,8 @@ async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan,
     async with opened(make_app(plan.path), (60, 40)) as pilot:
         for width, words in (
             (120, "next, after #5: #6 Write integration tests  ◷ Server status in 14m"),
-            (100, "next, after #5: #6 Write integration…  ◷ Server status 14m"),
-            (80, "next, after #5: #6 Write…  ◷ S1 in 14m"),
+            (100, "next, after #5: #6 Write…  ◷ Server status in 14m"),
+            (80, "next #6 Write inte…  ◷ Server status in 14m"),
             (70, "next #6 after #5  ◷ S1 in 14m"),
             (60, "next #6 after #5"),
         ):

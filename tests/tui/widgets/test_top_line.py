@@ -22,9 +22,9 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
         for key, title in TITLES.items():
             await press(app, pilot, key)
             if size[0] >= 60:
-                left, _, right = lines(app)[0].partition("next #8 Backup rest")
-                job = r"\w*…  ◷ Server stat(us|…) 14m" if size[0] == 80 else "ore drill  ◷ Server status in 14m"
-                job = job if len(title) > 15 else "ore drill  ◷ Server status in 14m"
+                left, _, right = lines(app)[0].partition("next #8 Backup r")
+                job = r"\w*…  ◷ Server status in 14m" if size[0] == 80 else "estore drill  ◷ Server status in 14m"
+                job = job if len(title) > 15 else "estore drill  ◷ Server status in 14m"
                 assert left.startswith(title) and re.fullmatch(job, right), key
                 assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left), key
                 assert re.match(r" \? 2( questions)? +✗ 2 failed ", counts_line(app)), key
@@ -46,8 +46,8 @@ async def test_a_small_screen_without_a_line_of_counts_has_them_beside_its_title
     ("width", "words"),
     [
         (60, "next #8 Check the…"),
-        (80, "next #8 Check the cop…  ◷ Server status 14m"),
-        (100, "next #8 Check the copies of the rest…  ◷ Server status 14m"),
+        (80, "next #8 Check the …  ◷ Server status in 14m"),
+        (100, "next #8 Check the copies of the r…  ◷ Server status in 14m"),
         (120, "next #8 Check the copies of the restored archive  ◷ Server status in 14m"),
     ],
 )
@@ -62,7 +62,7 @@ async def test_the_task_and_the_job_that_are_next_share_the_room(plan, jobs, mak
 
 async def test_beside_the_panes_the_next_task_stands_with_the_name_of_the_job(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert lines(pilot.app)[0].endswith("4 Schedule  next #8 Backup restor…  ◷ Server status 14m")
+        assert lines(pilot.app)[0].endswith("4 Schedule  next #8 Backup res…  ◷ Server status in 14m")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

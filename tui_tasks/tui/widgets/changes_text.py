@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.unseen_changes import LAPSED, MAX_NEW, WORDS
+from tui_tasks.core.read.unseen_changes import FAILED_WORDS, LAPSED, MAX_NEW, WORDS
 from tui_tasks.core.snapshots import verified
-from tui_tasks.text.glyphs import PROOF_LOOKS
+from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, Need, is_new
+from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, Need, came_by_time, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
+    from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
 # The most changed tasks that are named, and the most that are read for that.
@@ -26,18 +28,38 @@ _MAX_READ: Final = 60
 # In cells: the longest name of an agent.
 _WHO: Final = 12
 _BY: Final = "by "
+# What the numbers of tasks and jobs begin with.
+_NUMBERED: Final = ("#", "S")
+_NO_MARKS: Final[Mapping[str, str]] = MappingProxyType({})
+_LOGGED: Final = "logged"
+# The words for which the mark of the count above stands where there is little room.
+_MARKED: Final = {
+    **dict.fromkeys(FAILED_WORDS, "failed"),
+    "stuck": "stuck",
+    "gone": "left",
+    "quiet": "quiet",
+    "asked": "needs_you",
+    "late": "overdue",
+    "to review": "reviewable",
+    "proposed": "held",
+}
 _DELETED: Final = "deleted"
 # The words, the most important first, with those that say how a task that was checked or created is now.
 _NOW: Final = {"done": ("stale", "proposed"), "checked": ("unproven", "being checked", "proven")}
-_ORDER: Final = tuple(word for before in WORDS for word in (*_NOW.get(before, ()), before))
+_BY_TIME: Final = ("slow", "late")
+_ORDER: Final = tuple(
+    word for before in WORDS for word in (*_BY_TIME * (before == "to review"), *_NOW.get(before, ()), before)
+)
 
 
 def changed_words(context: Context, needs: Iterable[Need]) -> str:
     """Return `4 changed, 1 deleted`: how many tasks agents have changed that the human has not seen, with those of
     `needs` that are new though no task has changed; empty for none.
     """
+    needs = list(needs)
     seen = context.state.seen
-    numbers = ((seen.change_counts().total() + len(_others(context, needs)), "changed"), (len(seen.deleted), _DELETED))
+    besides = [*_others(context, needs), *came_by_time(context, needs)]
+    numbers = ((seen.change_counts().total() + len(besides), "changed"), (len(seen.deleted), _DELETED))
     return ", ".join(f"{number:,}{'+' * (number >= MAX_NEW)} {word}" for number, word in numbers if number)
 
 
@@ -60,19 +82,34 @@ class News(NamedTuple):
         """Whether the names say it all."""
         return sum(number for _, number in self.names) == self.number
 
-    @property
-    def text(self) -> str:
-        """`started #4 #7`; `19 new` where not all are named."""
+    def said(self, marks: Mapping[str, str] = _NO_MARKS) -> str:
+        """Return `started #4 #7`; `19 new` where not all are named. `marks`: the marks that stand for words."""
         if not self.are_all_named:
             return f"{self.number:,} {'claims lapsed' if self.word == LAPSED and self.number > 1 else self.word}"
-        names = (name.removeprefix(_BY) if at else name for at, (name, _) in enumerate(self.names))
-        return f"{self.word} {' '.join(names)}"
+        word = marks.get(self.word, self.word)
+        names = (name.removeprefix(_BY) if at or word != self.word else name for at, (name, _) in enumerate(self.names))
+        return f"{word} {' '.join(names)}"
+
+    @property
+    def counted(self) -> News:
+        """The same as a number: `2 logged`."""
+        return News(self.word, self.number)
+
+    @property
+    def without_agents(self) -> News:
+        """The same with a number for the agents that it names: `asked #4 #7 +1`."""
+        tasks = [(name, number) for name, number in self.names if name.startswith(_NUMBERED)]
+        others = self.number - sum(number for _, number in tasks)
+        if not tasks or not others:
+            return self if tasks else self.counted
+        return News(self.word, self.number, [*tasks, (f"+{others}", others)])
 
 
 def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
-    """Return what has happened to tasks that the human has not seen, and which of `needs` are new besides, the most
-    important first.
+    """Return what has happened to tasks that the human has not seen, which of `needs` are new besides, and what
+    time has made late or slow, the most important first.
     """
+    needs = list(needs)
     seen = context.state.seen
     counts = seen.change_counts()
     others = _others(context, needs)
@@ -91,6 +128,8 @@ def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
     for need in others:
         word = "asked" if need.kind == ASKS else need.counted_as
         besides.setdefault(word, Counter())[_name(context, need)] += 1
+    for need in came_by_time(context, needs):
+        besides.setdefault(need.word, Counter())[_name(context, need)] += 1
     found, left = [], _MAX_NAMED
     for word in dict.fromkeys((*_ORDER, *besides)):
         more = besides.get(word, Counter())
@@ -115,25 +154,46 @@ def _name(context: Context, need: Need) -> str:
 def change_ways(context: Context, needs: Iterable[Need]) -> list[str]:
     """Return what has changed in words, the longest first: as `news_ways` has it, down to `4 changed` and `4`."""
     number = changed_words(context, needs)
-    return [*news_ways(what_changed(context, needs)), number, number.partition(" ")[0]]
+    marks = {word: LOOKS[kind].mark(ascii_only=context.ascii_only) for word, kind in _MARKED.items()}
+    return [*news_ways(what_changed(context, needs), marks), number, number.partition(" ")[0]]
 
 
-def news_ways(news: Sequence[News]) -> list[str]:
-    """Return `failed #3, started #5, logged #6 #8`, then with fewer names: `failed #3, +3`. The least important give
-    way first. Where not all have names, they are counted.
+def toned(context: Context, words: str) -> list[Part]:
+    """Return one of the ways with the marks that stand for words in their colours."""
+    looks = {LOOKS[kind].mark(ascii_only=context.ascii_only): LOOKS[kind] for kind in _MARKED.values()}
+    parts: list[Part] = []
+    for at, each in enumerate(words.split(", ")):
+        mark, _, names = each.partition(" ")
+        comma = ", " if at else ""
+        parts += [(comma, ""), (mark, looks[mark].color), (f" {names}", "")] if mark in looks else [(comma + each, "")]
+    return parts
+
+
+def news_ways(news: Sequence[News], marks: Mapping[str, str] = _NO_MARKS) -> list[str]:
+    """Return `failed #3, started #5, logged #6 #8`, then in less room the same with `2 logged`, with `marks` for words,
+    with numbers for agents, with numbers for all without a mark, and last with fewer names: `✗ #3, +3`. The least
+    important give way first. Where not all have names, they are counted.
     """
+    calm = [one.counted if one.word == _LOGGED and one.number > 1 else one for one in news]
+    ways = [(news, _NO_MARKS), (calm, _NO_MARKS), (news, marks), (calm, marks)]
+    least = [one.without_agents for one in calm]
+    ways.append((least, marks))
+    for at in reversed([at for at, one in enumerate(news) if one.word not in marks]):
+        least = [*least[:at], least[at].counted, *least[at + 1 :]]
+        ways += [(least, marks)] if marks else []
     named = sum(len(one.names) for one in news)
-    return [", ".join(one.text for one in news), *(_some(news, shown) for shown in range(named - 1, 0, -1))]
+    texts = [", ".join(one.said(some) for one in way) for way, some in ways]
+    return list(dict.fromkeys([*texts, *(_some(news, shown, marks) for shown in range(named - 1, 0, -1))]))
 
 
-def _some(news: Sequence[News], shown: int) -> str:
-    """Return `failed #3, started #4, +2`: so many names, and how many there are more."""
+def _some(news: Sequence[News], shown: int, marks: Mapping[str, str]) -> str:
+    """Return `✗ #3, started #4, +2`: so many names, and how many there are more."""
     found: list[str] = []
     total = sum(one.number for one in news)
     for one in news:
         if names := one.names[:shown]:
             number = sum(number for _, number in names)
-            found.append(News(one.word, number, names).text)
+            found.append(News(one.word, number, names).said(marks))
             shown, total = shown - len(names), total - number
     return ", ".join([*found, *([f"+{total:,}"] if total else [])])
 

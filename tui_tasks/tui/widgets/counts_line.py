@@ -24,7 +24,7 @@ from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_li
 from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import Group, GroupLine, as_of_words
 from tui_tasks.tui.widgets.need_counts import Count, NeedCounts
-from tui_tasks.tui.widgets.open_needs import Need, Needs, is_new, late_number
+from tui_tasks.tui.widgets.open_needs import Need, Needs, came_by_time, is_new, late_number
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -95,7 +95,12 @@ class Changes:
         state = self._context.state
         if self._context.link.as_of is not None:
             return False
-        return state.seen.has_changes or any(is_new(state, need) for need in self._needs.all())
+        if state.seen.has_changes:
+            return True
+        needs, now = self._needs.all(), self._context.clock.now()
+        if soon := [job.slow_from - now for job in state.running_jobs if job.slow_from > now]:
+            self._lasts(min(soon))
+        return any(is_new(state, need) for need in needs) or any(came_by_time(self._context, needs))
 
     def ways(self) -> list[str]:
         """Return `failed #3, asked #4 #7, started #5`, then in fewer words, down to `4`; empty for none."""
@@ -109,7 +114,11 @@ class Changes:
     def parts(self, words: str) -> list[Part]:
         """Return these words behind their mark, which is coloured where there is a change."""
         mark = f"{sign('changed', ascii_only=self._context.ascii_only)} "
-        return [(mark, "$muted"), (words, "$muted")] if words in (_NONE_CHANGED, "0") else [(mark, NEW), (words, "")]
+        if words in (_NONE_CHANGED, "0"):
+            return [(mark, "$muted"), (words, "$muted")]
+        from tui_tasks.tui.widgets import changes_text
+
+        return [(mark, NEW), *changes_text.toned(self._context, words)]
 
     def within(self, room: int) -> list[Part]:
         """Return `• failed #3, asked #4 #7, +3` in so many cells; empty for none."""
@@ -134,8 +143,8 @@ class Changes:
         self._lasts(DAY)
         since = f"since {self._context.clock.time_of(self._context.state.seen.since)}: " if has_since else ""
         words = next((way for way in ways if len(since) + cell_len(way) + 4 <= width), ways[-1])
-        mark, text = self.parts(words)
-        return [(" ", ""), mark, (since, "$muted"), text]
+        mark, *text = self.parts(words)
+        return [(" ", ""), mark, (since, "$muted"), *text]
 
 
 def has_row_of_changes(size: Size) -> bool:

@@ -318,6 +318,15 @@ def is_new(state: AppState, need: Need) -> bool:
     return need.kind not in (LATE_JOBS, LATE) and not need.is_later and state.seen.is_new(need.at, task)
 
 
+def came_by_time(context: Context, needs: Iterable[Need]) -> Iterator[Need]:
+    """Yield what time alone has made late, and the jobs that it has made slow, since the human looked."""
+    since, now = context.state.seen.since, context.clock.now()
+    for job in context.state.running_jobs:
+        if since < job.slow_from <= now:
+            yield Need(LATE_JOBS, f"slow:{job.name}", "slow", job.slow_from, job=job.name, row=job)
+    yield from (need for need in needs if need.kind in (LATE_JOBS, LATE) and (need.at or 0) > since)
+
+
 def counted(number: int, word: str) -> str:
     """Return `2 failed`, `1 question`."""
     return f"{number:,} {word}{'s' * (number != 1 and word == 'question')}"

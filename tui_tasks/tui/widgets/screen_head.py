@@ -37,11 +37,12 @@ _BEHIND_SECONDS: Final = 2.0
 _WIDE_GAP: Final = 4
 _GAP: Final = 2
 
-# In cells: the longest names of a task, of a job and of a list; the shortest of a task beside the file, and elsewhere;
-# the longest and the shortest of a task that is not ready.
+# In cells: the longest names of a task, of a job and of a list; the shortest of a task beside a job's whole name,
+# beside the file, and elsewhere; the longest and the shortest of a task that is not ready.
 _TASK: Final = 100
 _JOB: Final = 24
 _LEAST_JOB: Final = 8
+_LEAST_TITLE: Final = 9
 _LIST: Final = 16
 _SHORT_TASK: Final = 12
 _LEAST_TASK: Final = 6
@@ -151,23 +152,27 @@ class TopLine(FrameLine):
         return long, [*short, [before, (f"#{task.number}", "")]]
 
     def _shared(self, room: int) -> Iterator[list[Part]]:
-        """Yield the task and the job that are next with the ends of their names cut, each to half of the room that both
-        leave; nothing where the job's would be too short. Of a task that is not ready its name alone is cut.
+        """Yield the task and the job that are next with the end of the task's name cut, else those of both names, each
+        to half of the room that both leave; nothing where the job's would be too short. Why a task is not ready gives
+        way before.
         """
         task, now = self.context.state.next_task, self.context.clock.now()
         job = next((job for job in self.context.state.next_jobs if not is_late(job.when, now)), None)
         if job is None:
             return
         ascii_only = self.context.ascii_only
-        when, name = due(job.when, now).removeprefix("in "), one_line(job.name, _JOB, ascii_only=ascii_only)
+        when, name = due(job.when, now), one_line(job.name, _JOB, ascii_only=ascii_only)
         before = f"  {sign('scheduled', ascii_only=ascii_only)} "
         if task is None:
             yield from ([*none, (f"{before}{name} {when}", "$muted")] for none in list(self._none())[:-1])
+            task, _ = self.context.state.why_none_next
+        if task is None:
             return
         where = self._where(task)
         left = room - cell_len(f"  next {where}#{task.number} {before} {when}")
         title = one_line(task.name, _TASK, ascii_only=ascii_only)
-        cells = min(cell_len(name), max(left // 2, left - cell_len(title)))
+        halves = max(left // 2, left - cell_len(title))
+        cells = cell_len(name) if left - cell_len(name) >= _LEAST_TITLE else min(cell_len(name), halves)
         if cells >= min(cell_len(name), _LEAST_JOB) and left - cells >= min(cell_len(title), _LEAST_JOB):
             title, name = (
                 safe_line(text, most, ascii_only=ascii_only) for text, most in ((title, left - cells), (name, cells))
