@@ -2,14 +2,15 @@
 
 `Forked` takes a command as `Started` does. Its process has pipes, an environment, a folder and a pid of its own, hears
 signals, and ends as Python ends. It differs in this: much of the program is imported already, its parent is no test,
-and /proc shows the command line and the environment of the fork server. A test of imports, of terminals, of closed
-streams or of the processes above the program starts a real one.
+and /proc shows the command line and the environment of the fork server. A test of imports, of closed streams or of the
+processes above the program starts a real one.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import json
 import os
@@ -19,9 +20,9 @@ import socket
 import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,17 @@ IMPORTED = (
 IMPORTED_FOR_SERVERS = ("tui_tasks.postgres.replica_following", "tui_tasks.postgres.team_server")
 # They need another extra, and a second: they are imported before the first process that has `mcp` among its words.
 IMPORTED_FOR_MCP = ("tui_tasks.mcp_server.stdio", "tui_tasks.mcp_server.http")
+# They need half a second: they are imported before the first process on a terminal, and before the first soak.
+IMPORTED_FOR_SCREENS = (
+    *("tui_tasks.cli.supervise.screen_program", "tui_tasks.tui.app.task_app", "tui_tasks.tui.keys.keyboard"),
+    *("tui_tasks.tui.board.board_pane", "tui_tasks.tui.log.log_pane", "tui_tasks.tui.schedule.schedule_pane"),
+    *("tui_tasks.tui.inbox.inbox_screen", "tui_tasks.tui.inputs.dialogs"),
+)
+SOAKS = ["-m", "tests.soak"]
 _INT = struct.Struct("i")
 _starting = threading.Lock()
+# By what a server has read of its environment, and what it runs within.
+_servers: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], socket.socket] = {}
 
 
 class Forked(Started):
@@ -49,10 +59,13 @@ class Forked(Started):
 
     Args:
         within: what a command begins with that is to run within another program, as `ip netns exec NAME`.
+        terminal: a terminal for its controlling one, which takes a session of its own.
     """
 
-    def __init__(self, *arguments: Any, within: tuple[str, ...] = (), **named: Any) -> None:
-        self._within = within
+    def __init__(
+        self, *arguments: Any, within: tuple[str, ...] = (), terminal: int | None = None, **named: Any
+    ) -> None:
+        self._within, self._terminal = within, terminal
         super().__init__(*arguments, **named)
 
     def _execute_child(self, command: Any, *given: Any) -> None:
@@ -68,7 +81,8 @@ class Forked(Started):
         with _starting:
             server = _server(_at_start(environment), self._within)
         with line:
-            socket.send_fds(server, [b"m" if "mcp" in words else b"."], [line.fileno(), *streams])
+            given_on = [] if self._terminal is None else [self._terminal]
+            socket.send_fds(server, [_kind(words[1:], given_on)], [line.fileno(), *streams, *given_on])
         told = {"words": words[1:], "environment": environment, "folder": os.fspath(folder or Path.cwd())}
         told |= {"is_leader": bool(is_leader), "umask": _umask()}
         self._line.sendall(json.dumps(told).encode() + b"\n")
@@ -106,6 +120,13 @@ def run(command: Any, input: Any = None, timeout: float | None = None, **how: An
     return done
 
 
+def _kind(words: list[str], terminals: list[int]) -> bytes:
+    """What a process needs that not all do: MCP, or a screen."""
+    if "mcp" in words:
+        return b"m"
+    return b"s" if terminals or words[:2] == SOAKS else b"."
+
+
 def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
@@ -114,12 +135,13 @@ def _umask() -> int:
 
 def _at_start(environment: dict[str, str]) -> tuple[tuple[str, str], ...]:
     """What Python and the program read of an environment as they start and are imported."""
-    names = ("PYTHON", "LANG", "LC_", "TUI_TASKS_SQLITE_DRIVER")
+    names = ("PYTHON", "LANG", "LC_", "TEXTUAL", "TUI_TASKS_SQLITE_DRIVER")
     return tuple(sorted((name, value) for name, value in environment.items() if name.startswith(names)))
 
 
-@cache
 def _server(at_start: tuple[tuple[str, str], ...], within: tuple[str, ...]) -> socket.socket:
+    if (at_start, within) in _servers:
+        return _servers[at_start, within]
     ours, theirs = socket.socketpair()
     code = f"from tests.fork_server import serve; serve({theirs.fileno()})"
     pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
@@ -129,6 +151,7 @@ def _server(at_start: tuple[tuple[str, str], ...], within: tuple[str, ...]) -> s
             [*within, sys.executable, "-c", code],
             cwd=ROOT, env=dict(at_start), pass_fds=[theirs.fileno()], start_new_session=True, **pipes,
         )  # fmt: skip
+    _servers[at_start, within] = ours
     return ours
 
 
@@ -140,10 +163,12 @@ def serve(number: int) -> None:
     _import_if_installed(IMPORTED_FOR_SERVERS)
     lines: dict[int, socket.socket] = {}
     signal.signal(signal.SIGCHLD, lambda *_: _tell_ends(lines))
-    while (request := socket.recv_fds(asked, 1, 4))[1]:
+    while (request := socket.recv_fds(asked, 1, 5))[1]:
         kind, ends = request[:2]
         if kind == b"m":
             _import_if_installed(IMPORTED_FOR_MCP)
+        if kind == b"s":
+            _import_if_installed(IMPORTED_FOR_SCREENS)
         line = socket.socket(fileno=ends[0])
         # A process that ends at once is told of after its pid.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
@@ -183,11 +208,19 @@ def _become(line: socket.socket, streams: list[int]) -> None:
     """Run the program that the other end of the line names."""
     with line, line.makefile("rb") as file:
         told = json.loads(file.readline())
+    if told["words"][:2] == SOAKS:
+        _servers[_at_start(told["environment"]), ()] = _twin(streams)
     if told["is_leader"]:
         os.setsid()
-    for own, end in enumerate(streams):
+    for end in streams[3:]:
+        fcntl.ioctl(end, termios.TIOCSCTTY, 0)
+        os.close(end)
+    for own, end in enumerate(streams[:3]):
         os.dup2(end, own)
         os.close(end)
+    # Python writes each line at once where it starts on a terminal.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=stream is sys.stderr or stream.isatty())
     os.umask(told["umask"])
     os.chdir(told["folder"])
     # The fork server's own are among them; where the locale is C, Python adds one of its own.
@@ -209,6 +242,19 @@ def _become(line: socket.socket, streams: list[int]) -> None:
             raise
         _end(ended.code or 0)
     _end(0)
+
+
+def _twin(streams: list[int]) -> socket.socket:
+    """Fork a server for the processes of this one, which has imported what they need; it ends with this one."""
+    ours, theirs = socket.socketpair()
+    if os.fork():
+        theirs.close()
+        return ours
+    for end in (ours.detach(), *streams):
+        os.close(end)
+    os.setsid()
+    serve(theirs.detach())
+    os._exit(0)
 
 
 def _end(status: int) -> None:

@@ -20,6 +20,7 @@ from typing import IO, Any
 import pyte
 from wcwidth import wcwidth
 
+from tests.fork_server import Forked
 from tests.started import DEADLINE, Started
 
 # Makes the terminal its controlling one, and becomes the program.
@@ -81,7 +82,10 @@ class Emulator(pyte.Screen):
 
 
 class Terminal:
-    """A pseudo-terminal and the program on it; with `piped` its standard input and output are pipes."""
+    """A pseudo-terminal and the program on it; with `piped` its standard input and output are pipes.
+
+    A module that Python is to run is forked from a process that has imported the screen, unless it `is_started`.
+    """
 
     def __init__(
         self,
@@ -93,6 +97,8 @@ class Terminal:
         controlling: bool = True,
         log: IO[bytes] | None = None,
         environment: Mapping[str, str] | None = None,
+        within: tuple[str, ...] = (),
+        is_started: bool = False,
     ) -> None:
         self.master, self.slave = pty.openpty()
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
@@ -100,16 +106,18 @@ class Terminal:
         self.screen = Emulator(columns, lines)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = bytearray()
-        become = [sys.executable, "-c", _BECOME, str(self.slave)] if controlling else []
-        self.process = Started(
-            [*become, *command],
-            stdin=subprocess.PIPE if piped else self.slave,
-            stdout=subprocess.PIPE if piped else self.slave,
-            stderr=log or self.slave,
-            pass_fds=[self.slave] if controlling else [],
-            start_new_session=True,
-            env={**os.environ, "COLUMNS": "7", "LINES": "3", "TERM": "xterm-256color", **(environment or {})},
-        )
+        how = {
+            "stdin": subprocess.PIPE if piped else self.slave,
+            "stdout": subprocess.PIPE if piped else self.slave,
+            "stderr": log or self.slave,
+            "start_new_session": True,
+            "env": {**os.environ, "COLUMNS": "7", "LINES": "3", "TERM": "xterm-256color", **(environment or {})},
+        }
+        if list(command[:2]) == [sys.executable, "-m"] and controlling and not is_started:
+            self.process: Started = Forked(command, within=within, terminal=self.slave, **how)
+        else:
+            become = [sys.executable, "-c", _BECOME, str(self.slave)] if controlling else []
+            self.process = Started([*within, *become, *command], pass_fds=[self.slave] if controlling else [], **how)
         self.start_draining()
 
     def start_draining(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -59,6 +60,25 @@ def test_the_program_says_the_same_and_what_is_not_the_same_is_refused(tmp_path:
     assert started.stdout
     with pytest.raises(AssertionError, match="only a real process has that"):
         Forked(command, pass_fds=[0])
+
+
+ON_TERMINAL = """
+import os, sys
+streams = (sys.stdin, sys.stdout, sys.stderr)
+print([stream.isatty() for stream in streams], [stream.line_buffering for stream in streams[1:]],
+    os.getsid(0) == os.getpid() == os.tcgetpgrp(os.open("/dev/tty", os.O_RDWR)), os.ttyname(0))
+"""
+
+
+def test_its_terminal_is_the_controlling_one_and_takes_each_line_at_once() -> None:
+    ours, theirs = pty.openpty()
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+    with Forked([sys.executable, "-c", ON_TERMINAL], terminal=theirs, start_new_session=True, **streams) as process:
+        assert process.wait() == 0
+    said = os.read(ours, 1_000).decode()
+    assert said == f"[True, True, True] [True, True] True {os.ttyname(theirs)}\r\n"
+    os.close(theirs)
+    os.close(ours)
 
 
 USES = """

@@ -253,7 +253,9 @@ def test_a_terminal_that_only_prints_lines_gets_a_sentence_and_no_screen(tmp_pat
     settings = {"TERM": "dumb", "TUI_TASKS_DB": str(tmp_path / "tasks.db"), "TUI_TASKS_CONFIG": str(tmp_path / "c")}
     with contextlib.closing(Store(str(tmp_path / "tasks.db"))):
         pass
-    term = Terminal([sys.executable, "-m", "tui_tasks", *arguments], piped=False, columns=200, environment=settings)
+    term = Terminal(
+        [sys.executable, "-m", "tui_tasks", *arguments], piped=False, columns=200, environment=settings, is_started=True
+    )
     try:
         assert term.ends() == 1
         assert b"TERM=dumb" in term.raw and b"tui-tasks watch --plain" in term.raw

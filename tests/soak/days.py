@@ -135,7 +135,8 @@ class Household:
         words = {"name": "job", "system_prompt": "be brief", "prompt": "do it", "dedicated_context": True}
         self.job = self.agent.ok("scheduler:create_scheduled_task", schedule=fields, **words)["uuid"]
         screen = program("--db", self.database, "--no-scheduler")
-        self.screen = QuietTerminal(screen, lines=24, columns=220, environment=env)
+        # Only a started process takes up the clock.
+        self.screen = QuietTerminal(screen, lines=24, columns=220, environment=env, is_started=True)
         stack.callback(self.screen.close)
         self.screen.wait_for(lambda: self.screen.shows("job") or self.screen.shows("No tasks yet"))
         self._numbers = itertools.count()

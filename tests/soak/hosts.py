@@ -44,9 +44,8 @@ class Host:
 
     def terminal(self, *words: str) -> Terminal:
         """Start the program on this machine on a terminal."""
-        return Terminal(
-            [*self._within, *self._command(*words)], lines=30, columns=100, piped=False, environment=self._env
-        )
+        how = {"lines": 30, "columns": 100, "piped": False, "within": self._within}
+        return Terminal(self._command(*words), environment=self._env, **how)
 
     @property
     def _within(self) -> tuple[str, ...]:

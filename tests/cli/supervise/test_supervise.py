@@ -374,7 +374,7 @@ def held(database: Path) -> Task:
 def accepting(database: Path, tmp_path: Path) -> Terminal:
     """`tui-tasks accept` on a terminal."""
     command = [sys.executable, *program("accept", "2", "--db", str(database))[1:]]
-    return Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
+    return Terminal(command, piped=False, columns=100, environment=environment(tmp_path), is_started=True)
 
 
 def is_asked(terminal: Terminal) -> bool:
@@ -650,7 +650,7 @@ def test_an_answer_that_is_typed_at_a_real_terminal_is_the_humans(database: Path
     with Store(str(database)) as store:
         ask = open_asks(store.db)[0].uid
     command = [sys.executable, *program("asks", "answer", ask, "1", "--db", str(database))[1:]]
-    terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
+    terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path), is_started=True)
     try:
         assert terminal.ends() == 0
         assert terminal.shows("bob: jose")
@@ -664,7 +664,7 @@ def test_the_question_of_a_command_that_was_killed_is_withdrawn(database: Path, 
         ask = open_asks(store.db)[0].uid
     command = [sys.executable, *program("asks", "answer", ask, "1", "--db", str(database))[1:]]
     with screen(database) as opened:
-        terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
+        terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path), is_started=True)
         try:
             assert {one.agent for one in opened.asks(2)} == {"bob", "shell"}
             assert session_processes.end_departed(opened.store, START) == 0
