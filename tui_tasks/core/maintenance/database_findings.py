@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from types import NoneType, UnionType
@@ -220,11 +221,15 @@ def _tests(table: str, name: str, field: Field) -> Iterator[tuple[str, str]]:
         yield f"{present} AND {name} NOT GLOB '{_DAY}*'", "is not a date"
 
 
+# It reads annotations anew at each call, which takes longer than to search a small table.
+_types_of = cache(get_type_hints)
+
+
 def _type_of(table: str, field: Field) -> Any:
     """Return the type of a JSON field's values that are not null."""
     if table not in _SNAPSHOTS:
         return {"[]": list, "{}": dict}.get(field.default, Any)
-    kind = get_type_hints(_SNAPSHOTS[table])[field.name]
+    kind = _types_of(_SNAPSHOTS[table])[field.name]
     return next(one for one in get_args(kind) if one is not NoneType) if get_origin(kind) is UnionType else kind
 
 
