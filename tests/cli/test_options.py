@@ -267,6 +267,9 @@ def test_a_blocked_task_shows_what_it_waits_for_and_done_says_that_it_was_still_
     assert "#2 was still waiting: after #1" in capsys.readouterr().err
 
 
+LIMIT = "tui-tasks work start: argument --limit"
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -278,6 +281,14 @@ def test_a_blocked_task_shows_what_it_waits_for_and_done_says_that_it_was_still_
         (["-V"], 2, "tui-tasks: unrecognized arguments: -V: did you mean --version?"),
         (["web", "--port", "abc"], 2, "tui-tasks web: --port takes a whole number, not abc; `tui-tasks web --help`"),
         (["ls", "-n", "3", "--db", "x.db"], 2, "tui-tasks ls: unrecognized arguments: -n: did you mean | head?"),
+        (
+            ["work", "merge", "1", "--into", "x"],
+            2,
+            "tui-tasks work merge: unrecognized arguments: --into x; `tui-tasks w",
+        ),
+        (["work", "start", "1", "--limit", "hours=1"], 2, f"{LIMIT}: no limit 'hours'; use one of tokens, cost_usd, m"),
+        (["work", "start", "1", "--limit", "turns=x"], 2, f"{LIMIT}: 'turns=x' has no number: write it like `turns=1`"),
+        (["work", "start", "1", "--limit", "turns=0"], 2, f"{LIMIT}: 'turns=0': Expected `int` >= 1; `tui-tasks work "),
         (["import", "jsonl", "no.jsonl", "--db", "x.db"], 1, "tui-tasks import: no.jsonl cannot be used: No such file"),
         (["backup", "file/b.db", "--db", "x.db"], 1, "tui-tasks: cannot make file/b.db: Not a directory; name another"),
     ],

@@ -235,6 +235,22 @@ def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, sta
     assert Path(first.worktree).is_dir()
 
 
+def test_a_comment_on_work_that_is_over_or_a_second_end_of_it_says_how_to_bring_it_back(
+    configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.discard(work)
+    for act in (acceptance.discard, lambda work: acceptance.comment(work, "Mind the tests.")):
+        with pytest.raises(Conflict, match="the work on #1 is discarded: `tui-tasks work restore 1` brings it back"):
+            act(work)
+    acceptance.take_back(work)
+    acceptance.accept(work, acceptance.review(work))
+    for act in (acceptance.discard, lambda work: acceptance.comment(work, "Mind the tests.")):
+        with pytest.raises(Conflict, match="#1 is merged already; `tui-tasks work restore 1` undoes it"):
+            act(work)
+
+
 def test_one_of_a_race_that_is_discarded_comes_back_beside_the_other(
     store, clock, configure, starter, task, acceptance
 ):
@@ -581,7 +597,7 @@ def test_work_whose_base_branch_is_gone_is_merged_into_another(store, repo, conf
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     git(repo, "branch", "-m", "main", "trunk")
-    with pytest.raises(Conflict, match="there is no branch main any more: merge into another one"):
+    with pytest.raises(Conflict, match="there is no branch main: merge into another one"):
         acceptance.review(work)
     assert acceptance.accept(work, acceptance.review(work, "trunk")).state == "merged"
     assert titles(repo, "trunk")[0] == "Rotate API keys!"

@@ -398,7 +398,7 @@ BAD = {
     "branch exists": (
         lambda repo: git(repo, "branch", "mine"),
         {"branch": "mine"},
-        "exists already: delete or rename it",
+        "exists already: name another one (--branch), or rename it",
     ),
     "bad branch": (lambda repo: None, {"branch": "--upload-pack=x"}, "git takes no branch called"),
     "no such program": (lambda repo: None, {"program": "hal"}, "no program hal; use one of claude"),
@@ -450,7 +450,7 @@ def test_a_path_that_is_taken_and_a_second_agent_and_one_too_many_are_refused(
     configure(lines="max_agents = 1")
     running = StartWork(task, "robot", str(repo), "/elsewhere")
     (work,) = store.commit(running, actor="human", now=clock())
-    with pytest.raises(Refusal, match="1 agents are at work, and \\[work\\] max_agents is 1"):
+    with pytest.raises(Refusal, match="1 agent at work, and \\[work\\] max_agents is 1"):
         starter.start(task, ROBOT)
     configure()
     with pytest.raises(Refusal, match="robot-1 is at work on task #1"):

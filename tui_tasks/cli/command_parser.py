@@ -193,7 +193,8 @@ def exit_unrecognized(parser: argparse.ArgumentParser, called: str, words: Seque
 
     `parser` is that of the command, or of its action; `called` is how the command is called.
     """
-    unknown, meant = safe_line(" ".join(words), 60), safe_line(_meant(parser, called.split()[-1], words), 60)
+    unknown = safe_line(" ".join(words), 60)
+    meant = safe_line(_meant(parser, called.removeprefix("tui-tasks "), words), 60)
     hint = f": did you mean {meant}?" if meant else ";"
     parser.exit(USAGE, f"{called}: unrecognized arguments: {unknown}{hint} `{called} --help` lists what it takes\n")
 

@@ -148,8 +148,8 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     if more and not _take_behind_options(parser, options, more):
         from tui_tasks.cli.command_parser import exit_unrecognized
 
-        called = f"tui-tasks {options.command.name}".rstrip()
-        exit_unrecognized(_own_parser(parser, options), called, more)
+        own = _own_parser(parser, options)
+        exit_unrecognized(own, own.prog, more)
     _take_bounds(parser, options)
     for name, given in vars(options).items():
         texts = given if isinstance(given, list) else [given]

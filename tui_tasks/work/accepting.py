@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, NoReturn
 
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.errors import Conflict
@@ -110,7 +110,7 @@ class Acceptance:
         if not folder.is_dir():
             if work.state == "merged":
                 self.check_can_merge(work)
-            how = "discard the work, then bring it back, which makes the worktree again"
+            how = "discard the work, then restore it: that makes the worktree again"
             raise Conflict(f"the worktree {folder} is gone: {how}", path=str(folder))
         began_at = work.base_commit if work.is_on_base and base == work.base else None
         with _one_line(), self._opened(work) as work_tree:
@@ -177,15 +177,22 @@ class Acceptance:
         Raises:
             Conflict: it cannot be merged now; the message says what to do.
         """
-        if work.state in ("ready", "conflict") or (go_on and work.state == "working"):
-            return
+        if work.state not in ("ready", "conflict") and not (go_on and work.state == "working"):
+            self._refuse(work)
+
+    def _refuse(self, work: Work) -> NoReturn:
+        """Say that the state of a work forbids it, and what to do.
+
+        Raises:
+            Conflict: always.
+        """
         task = task_queries.any_task(self._store.db, work.task_uid)
         number = task.number if task is not None else 0
         then = {
             "merged": f"; `tui-tasks work restore {number}` undoes it",
             "discarded": f": `tui-tasks work restore {number}` brings it back for review",
             "failed": f": start an agent again, or `tui-tasks work restore {number}` if there is something to review",
-            "working": ": wait until its turn is over, or merge and let the agent continue",
+            "working": ": wait until its turn is over, or merge and let the agent continue (--go-on)",
         }.get(work.state, "")
         is_so = "has failed" if work.state == "failed" else f"is {work.state}"
         what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
@@ -199,6 +206,7 @@ class Acceptance:
             Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
+        self._check_not_over(work, "merged", "discarded", "failed")
         sent = comments.send(self._store, work, text, self._clock)
         local_values.put(self._store.db, local_values.key_of_sent_back(work.uid), version)
         return sent
@@ -212,6 +220,7 @@ class Acceptance:
         if work_queries.is_elsewhere(self._store.db, work) is not None:
             # The rules allow it if nothing is to be ended there.
             return self._commit(DiscardWork(work.uid))
+        self._check_not_over(work, "merged", "discarded")
         discarded = self._commit(merge_steps.discarding(work))
         clean_up.end_agent(self._store, discarded)
         return discarded
@@ -312,6 +321,11 @@ class Acceptance:
                 show=self._show,
             )
         return self._commit(SetWork(work.uid, {"pull_request": address}))
+
+    def _check_not_over(self, work: Work, *states: str) -> None:
+        work = work_queries.find(self._store.db, work.uid)
+        if work.state in states:
+            self._refuse(work)
 
     def _opened(self, work: Work) -> contextlib.AbstractContextManager[WorkTree]:
         return worktrees.opened(Path(work.repository), Path(work.worktree), self._settings.filters)

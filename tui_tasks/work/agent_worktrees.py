@@ -344,7 +344,7 @@ def check_branch(repository: Repository, branch: str) -> None:
     except GitFailed:
         raise InvalidArgument("branch", f"branch: git takes no branch called {branch[:80]!r}") from None
     if _has_branch(repository, branch):
-        raise Conflict(f"branch {branch} exists already: delete or rename it", branch=branch)
+        raise Conflict(f"branch {branch} exists already: name another one (--branch), or rename it", branch=branch)
 
 
 def _has_branch(repository: Repository, branch: str) -> bool:

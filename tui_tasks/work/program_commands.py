@@ -75,10 +75,11 @@ def check(settings: WorkSettings, program: str) -> None:
     if program not in settings.names():
         if problem := live_settings.work_problem():
             raise NotFound("program", program, f". {problem}")
-        raise NotFound("program", f"{program}; use one of {', '.join(settings.names())}")
+        names = ", ".join(settings.names())
+        raise NotFound("program", f"{program}; use one of {names}, or set [work.program.{program}]")
     word = _words(settings, program)[0]
     if shutil.which(word) is None:
-        where = f"[work.program.{program}] in the settings" if program in settings.programs else "install it"
+        where = f"correct [work.program.{program}] in the settings" if program in settings.programs else "install it"
         raise Conflict(f"{program} cannot be started: no program {word} ({where}, or choose another)", program=program)
 
 

@@ -30,6 +30,7 @@ from tui_tasks.runner import processes
 from tui_tasks.settings import live_settings, project
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.text.times import count
 from tui_tasks.work import agent_terminals, agent_worktrees, clean_up, program_commands
 from tui_tasks.work.agent_terminals import Terminals, is_there
 from tui_tasks.work.agent_worktrees import Place
@@ -219,8 +220,8 @@ class Starter:
 
     def _refuse_too_many(self, settings: WorkSettings) -> None:
         if is_full(self._store.db, settings):
-            busy, most = work_queries.count_busy(self._store.db), settings.max_agents
-            raise Conflict(f"{busy} agents are at work, and [work] max_agents is {most}: wait, or raise it", limit=most)
+            busy, most = count(work_queries.count_busy(self._store.db), "agent"), settings.max_agents
+            raise Conflict(f"{busy} at work, and [work] max_agents is {most}: wait, or raise it", limit=most)
 
     def _begin(
         self, task: Task, program: str, root: Path, place: Place, folder: Path, request: Request, *, has_terminal: bool

@@ -173,8 +173,10 @@ def test_what_is_not_committed_is_refused_or_committed_with_a_message(run: Run, 
     assert status == 1 and "its version is" in told
     version = json.loads(run("work review 1 --json")[1])["review"]["version"]
     assert version.startswith(f"{git(place.tree, 'rev-parse', 'HEAD')}+")
-    status, _, told = run(f"work merge 1 --reviewed {version}")
-    assert status == 1 and "1 changed files are not committed" in told
+    for line in ("work merge 1", f"work merge 1 --reviewed {version}"):
+        status, out, told = run(line)
+        assert (status, out) == (1, ""), "it is refused before it is shown"
+        assert "1 changed file is not committed: give a message" in told
     assert run(f"work merge 1 --reviewed {version} --commit 'Add x' --method ff")[0] == 0
     assert git(place.root, "log", "-1", "--format=%s") == "Add x"
 

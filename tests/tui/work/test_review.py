@@ -803,9 +803,9 @@ async def test_work_that_cannot_be_read_says_why(plan, place, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        assert "there is no branch main any more" in shown(app)
+        assert "there is no branch main: merge into another one" in shown(app)
         await settle(pilot, "y")
-        assert "there is no branch main any more" in said(app)
+        assert "there is no branch main: merge into another one" in said(app)
 
 
 async def test_a_read_only_screen_reviews_and_changes_nothing(plan, place, make_app):

@@ -152,10 +152,14 @@ def _limit(text: str) -> tuple[str, float]:
     from tui_tasks.settings.work_settings import LimitSettings
 
     name, _, value = text.partition("=")
+    if name not in LimitSettings.__struct_fields__:
+        raise argparse.ArgumentTypeError(f"no limit {name!r}; use one of {', '.join(LimitSettings.__struct_fields__)}")
     try:
         checked = msgspec.convert({name: float(value)}, LimitSettings, strict=False)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a limit like `minutes=30`: {error}") from None
+    except msgspec.ValidationError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {str(error).partition(' - at')[0]}") from None
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} has no number: write it like `{name}=1`") from None
     return name, getattr(checked, name)
 
 
@@ -284,7 +288,8 @@ def _attach(options: argparse.Namespace) -> None:
         if work.terminal is None:
             raise Conflict(f"{work.agent} has no terminal: `tui-tasks work show {task.number}` shows its last lines")
         if not terminals.has(work.terminal):
-            raise Conflict(f"the terminal of {work.agent} is closed")
+            last = f"`tui-tasks work show {task.number}` shows its last lines"
+            raise Conflict(f"the terminal of {work.agent} is closed: {last}")
         argv = terminals.attach_argv(work.terminal)
         person_rights.record(options, store)
     print(f"{DETACH_WORDS} comes back", file=sys.stderr)

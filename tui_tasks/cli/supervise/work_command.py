@@ -141,11 +141,14 @@ def _declare_merge(command: argparse.ArgumentParser) -> None:
 
 def _merge(options: argparse.Namespace) -> None:
     from tui_tasks.work.comments import review_message
+    from tui_tasks.work.git import merging
 
     with open_store(options) as store:
         task, work, acceptance, review = _reviewed(options, store, merges=True)
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
+        if not options.commit:
+            merging.check_committed(review)
         method = options.method or acceptance.method
         does = "accept as done" if review.adds_nothing else f"{method} into {unhidden_line(review.base)}"
         head = f"{does}, version {review.version}, the work of {work.agent} on"

@@ -144,9 +144,11 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
     work_queries.check_open(tx.db, task)
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
+            beside = "start another agent on it as well (--race)"
             if other.state in ("ready", "conflict"):
-                raise Conflict(f"the work of {other.agent} on {named(task)} waits for review", id=task.uid)
-            raise Conflict(f"{other.agent} is at work on {named(task)}", id=task.uid)
+                waits = f"the work of {other.agent} on {named(task)} waits for review"
+                raise Conflict(f"{waits}: merge or discard it first, or {beside}", id=task.uid)
+            raise Conflict(f"{other.agent} is at work on {named(task)}: wait for it, or {beside}", id=task.uid)
         if (other.machine, other.worktree) == (tx.db.machine, op.worktree) and not op.is_shared:
             raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
 

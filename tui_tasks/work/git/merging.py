@@ -17,6 +17,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed, Setting
 from tui_tasks.runner.git_isolation import WorkTree
+from tui_tasks.text.times import count
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
 from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, is_ancestor
 
@@ -138,9 +139,9 @@ def check_committed(review: Review) -> None:
         Conflict: some of it is not.
     """
     if review.is_dirty:
+        files = count(len(review.uncommitted), "changed file is", "changed files are")
         raise Conflict(
-            f"{len(review.uncommitted)} changed files are not committed: commit them with a message of yours,"
-            " or send the work back",
+            f"{files} not committed: give a message for a commit (--commit), or send the work back",
             files=list(review.uncommitted[:50]),
         )
 

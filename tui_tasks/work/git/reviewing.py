@@ -193,7 +193,7 @@ def _ends(folder: Path, base: str, head: str, began_at: str | None) -> tuple[End
     """Return what the work lies between, and its only merge base."""
     ends = worktrees.ends(folder, began_at or f"refs/heads/{base}", head)
     if ends is None:
-        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
+        raise Conflict(f"there is no branch {base}: merge into another one (--base)", base=base)
     if ends.merge_base is None:
         raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
     if len(ends.merge_bases) > 1:
