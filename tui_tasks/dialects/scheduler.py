@@ -21,7 +21,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.fire_times import system_zone, timing_errors
-from tui_tasks.core.schedule.policy import YEAR, Settings
+from tui_tasks.core.schedule.policy import YEAR_SECONDS, Settings
 from tui_tasks.dialects.long_replies import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table, Wait, require_one_of
@@ -220,7 +220,7 @@ def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
 
 class _WaitForTask(Arguments):
     uuid: Uid
-    timeout: Annotated[float, Meta(ge=0, le=YEAR, description="Seconds.")] = DEFAULT_WAIT
+    timeout: Annotated[float, Meta(ge=0, le=YEAR_SECONDS, description="Seconds.")] = DEFAULT_WAIT
 
 
 @SCHEDULER.tool("scheduler:wait_for_task", _WaitForTask, waits=True)

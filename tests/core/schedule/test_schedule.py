@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.schedule.schedule_oracle import DAY, START, STOP, ZONES, Oracle, differences, random_crons
+from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schedule.cron import Cron, ScheduleError
 from tui_tasks.core.schedule.fire_times import fires_between, next_fire, parse_plan, system_zone, zone_of
-from tui_tasks.core.schedule.policy import Decision, Load, Policy, decide, jitter, retry_delay
+from tui_tasks.core.schedule.policy import Decision, Load, Settings, changed_settings, decide, jitter, retry_delay
 from tui_tasks.text.times import SECOND
 
 HOUR = 3600 * SECOND
@@ -246,25 +247,25 @@ def verdicts(*args, **kwargs):
 
 
 def test_a_time_noticed_at_once_runs_now():
-    assert decide([NOW - 5], NOW, Policy()) == [Decision(NOW - 5, "ran", "", NOW)]
-    assert decide([], NOW, Policy()) == []
+    assert decide([NOW - 5], NOW, Settings()) == [Decision(NOW - 5, "ran", "", NOW)]
+    assert decide([], NOW, Settings()) == []
 
 
 def test_forty_days_of_minutes_run_once_and_the_rest_is_counted():
     due = fires_between(cron("* * * * *"), "Europe/Berlin", NOW - 40 * DAY * SECOND, NOW, 10**6)
-    decisions = decide(due, NOW, Policy())
+    decisions = decide(due, NOW, Settings())
     assert [decision.scheduled_for for decision in decisions] == due
     assert [decision.decision for decision in decisions] == ["coalesced"] * 57_599 + ["ran"]
 
 
 def test_without_catching_up_only_what_is_on_time_runs():
-    assert verdicts(minutes(120, 60, 0), NOW, Policy(catch_up="none")) == ["missed", "missed", "ran"]
-    assert verdicts(minutes(120, 60), NOW, Policy(catch_up="none")) == ["missed", "missed"]
+    assert verdicts(minutes(120, 60, 0), NOW, Settings(catch_up="none")) == ["missed", "missed", "ran"]
+    assert verdicts(minutes(120, 60), NOW, Settings(catch_up="none")) == ["missed", "missed"]
 
 
 def test_catching_up_with_all_is_capped_staggered_and_one_after_the_other():
-    policy = Policy(catch_up="all", catch_up_cap=2, stagger=30)
-    decisions = decide(minutes(180, 120, 60), NOW, policy)
+    settings = Settings(catch_up="all", catch_up_cap=2, stagger=30)
+    decisions = decide(minutes(180, 120, 60), NOW, settings)
     assert [decision.decision for decision in decisions] == ["coalesced", "ran", "ran"]
     assert [decision.start_at for decision in decisions[1:]] == [NOW, NOW + 30 * SECOND]
     assert [decision.queued for decision in decisions[1:]] == [False, True]
@@ -272,54 +273,54 @@ def test_catching_up_with_all_is_capped_staggered_and_one_after_the_other():
 
 
 def test_a_start_deadline_gives_up_what_is_older():
-    assert verdicts(minutes(10, 5, 2), NOW, Policy(start_deadline=300)) == ["missed", "coalesced", "ran"]
-    assert verdicts(minutes(10), NOW, Policy(start_deadline=300)) == ["missed"]
+    assert verdicts(minutes(10, 5, 2), NOW, Settings(start_deadline=300)) == ["missed", "coalesced", "ran"]
+    assert verdicts(minutes(10), NOW, Settings(start_deadline=300)) == ["missed"]
 
 
 def test_overlap_skips_queues_one_or_allows():
     busy = Load(active=1)
-    assert verdicts(minutes(5, 0), NOW, Policy(), busy) == ["skipped", "skipped"]
-    (queued,) = decide(minutes(0), NOW, Policy(overlap="queue"), busy)
+    assert verdicts(minutes(5, 0), NOW, Settings(), busy) == ["skipped", "skipped"]
+    (queued,) = decide(minutes(0), NOW, Settings(overlap="queue"), busy)
     assert (queued.decision, queued.queued) == ("ran", True)
-    assert verdicts(minutes(0), NOW, Policy(overlap="queue"), Load(active=1, queued=1)) == ["skipped"]
-    (allowed,) = decide(minutes(0), NOW, Policy(overlap="allow"), busy)
+    assert verdicts(minutes(0), NOW, Settings(overlap="queue"), Load(active=1, queued=1)) == ["skipped"]
+    (allowed,) = decide(minutes(0), NOW, Settings(overlap="allow"), busy)
     assert (allowed.decision, allowed.queued) == ("ran", False)
 
 
 def test_no_more_than_so_many_start_in_an_hour():
-    policy = Policy(catch_up="all", starts_per_hour=3)
-    assert verdicts(minutes(3, 2, 1, 0), NOW, policy, Load(started=1)) == ["skipped", "skipped", "ran", "ran"]
-    assert "3 starts an hour" in decide(minutes(0), NOW, policy, Load(started=3))[0].reason
+    settings = Settings(catch_up="all", starts_per_hour=3)
+    assert verdicts(minutes(3, 2, 1, 0), NOW, settings, Load(started=1)) == ["skipped", "skipped", "ran", "ran"]
+    assert "3 starts an hour" in decide(minutes(0), NOW, settings, Load(started=3))[0].reason
 
 
 def test_a_backlog_decided_in_parts_ends_like_one_decided_whole():
     due = minutes(*range(50, 0, -1))
-    for policy in (Policy(), Policy(catch_up="all", catch_up_cap=4), Policy(catch_up="none")):
-        parts = decide(due[:30], NOW, policy, later=4) + decide(due[30:], NOW, policy)
-        assert [d.decision for d in parts] == verdicts(due, NOW, policy)
+    for chosen in (Settings(), Settings(catch_up="all", catch_up_cap=4), Settings(catch_up="none")):
+        parts = decide(due[:30], NOW, chosen, later=4) + decide(due[30:], NOW, chosen)
+        assert [d.decision for d in parts] == verdicts(due, NOW, chosen)
 
 
 @bounded
 @given(
     st.lists(st.integers(0, 300), unique=True, max_size=30),
     st.builds(
-        Policy,
+        Settings,
         catch_up=st.sampled_from(["none", "one", "all"]),
         catch_up_cap=st.integers(1, 5),
-        start_deadline=st.none() | st.integers(1, 20_000),
+        start_deadline=st.just(0) | st.integers(1, 20_000),
         overlap=st.sampled_from(["skip", "queue", "allow"]),
-        starts_per_hour=st.none() | st.integers(1, 4),
+        starts_per_hour=st.integers(0, 4),
         jitter=st.integers(0, 100),
     ),
     st.builds(Load, active=st.integers(0, 2), queued=st.integers(0, 1), started=st.integers(0, 5)),
 )
-def test_each_due_time_gets_one_decision_and_no_limit_is_passed(ago, policy, load):
+def test_each_due_time_gets_one_decision_and_no_limit_is_passed(ago, chosen, load):
     due = minutes(*sorted(ago, reverse=True))
-    decisions = decide(due, NOW, policy, load, job="j")
+    decisions = decide(due, NOW, chosen, load, job="j")
     assert [decision.scheduled_for for decision in decisions] == due
     ran = [decision for decision in decisions if decision.decision == "ran"]
-    assert len(ran) <= (policy.catch_up_cap if policy.catch_up == "all" else 1)
-    assert policy.starts_per_hour is None or len(ran) <= max(0, policy.starts_per_hour - load.started)
+    assert len(ran) <= (chosen.catch_up_cap if chosen.catch_up == "all" else 1)
+    assert not chosen.starts_per_hour or len(ran) <= max(0, chosen.starts_per_hour - load.started)
     assert all(decision.start_at >= NOW for decision in ran)
     assert all(decision.reason for decision in decisions if decision.decision != "ran")
     coalesced = [decision.scheduled_for for decision in decisions if decision.decision == "coalesced"]
@@ -328,7 +329,7 @@ def test_each_due_time_gets_one_decision_and_no_limit_is_passed(ago, policy, loa
 
 def test_a_time_that_is_not_due_yet_cannot_be_decided():
     with pytest.raises(ValueError, match="not due"):
-        decide([NOW + 1], NOW, Policy())
+        decide([NOW + 1], NOW, Settings())
 
 
 @pytest.mark.parametrize(
@@ -338,13 +339,13 @@ def test_a_time_that_is_not_due_yet_cannot_be_decided():
         {"overlap": "no"},
         {"catch_up_cap": 0},
         {"stagger": -1},
-        {"start_deadline": 0},
+        {"start_deadline": -1},
     ],
 )
-def test_a_policy_that_cannot_be_meant_is_refused(wrong):
-    with pytest.raises(ScheduleError) as refused:
-        Policy(**wrong)
-    assert refused.value.field == next(iter(wrong))
+def test_a_setting_that_cannot_be_meant_is_refused(wrong):
+    with pytest.raises(InvalidArgument) as refused:
+        changed_settings({}, wrong)
+    assert refused.value.data["argument"] == next(iter(wrong))
 
 
 # Delays

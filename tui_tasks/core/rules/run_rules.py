@@ -49,14 +49,14 @@ def decide_due(tx: Transaction, op: DecideDue) -> int:
     job = job_queries.any_job(tx.db, op.uid)
     if job is None or job.deleted or job.next_run is None or job.next_run > tx.now:
         return 0
-    policy = read_settings(job.settings).policy
-    due = fire_times.due_between(job, job.decided_until, tx.now, PART + policy.catch_up_cap)
+    settings = read_settings(job.settings)
+    due = fire_times.due_between(job, job.decided_until, tx.now, PART + settings.catch_up_cap)
     part, later = due[:PART], len(due[PART:])
     if part:
         known = job_queries.decided(tx.db, job.uid, part[0], part[-1])
         fresh = [instant for instant in part if instant not in known]
         load = job_queries.load(tx.db, job, tx.now)
-        record(tx, job, decide(fresh, tx.now, policy, load, job=job.uid, later=later))
+        record(tx, job, decide(fresh, tx.now, settings, load, job=job.uid, later=later))
     until = part[-1] if part else tx.now
     new = {"decided_until": until, "next_run": fire_times.next_due(job, until)}
     tx.emit("job.advanced", "job", job.uid, old={name: getattr(job, name) for name in new}, new=new)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple, Self
 
-DAY = 86_400
+DAY_SECONDS = 86_400
 MAX_FIELD = 256
 FIELDS: dict[str, tuple[int, int]] = {
     "minute": (0, 59),
@@ -154,8 +154,8 @@ def nominal(cron: Cron, start: int, stop: int) -> Iterator[int]:
     if start >= stop:
         return
     times = rule_of(cron).times
-    for day in dates(cron, start // DAY):
-        midnight = day * DAY
+    for day in dates(cron, start // DAY_SECONDS):
+        midnight = day * DAY_SECONDS
         if midnight >= stop:
             return
         for second in times[bisect_left(times, start - midnight) :]:

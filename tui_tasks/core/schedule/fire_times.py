@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import cron as cron_fields
-from tui_tasks.core.schedule.cron import DAY, Cron, ScheduleError, dates, nominal
+from tui_tasks.core.schedule.cron import DAY_SECONDS, Cron, ScheduleError, dates, nominal
 from tui_tasks.text.times import SECOND
 
 if TYPE_CHECKING:
@@ -142,13 +142,13 @@ def timing_errors(given: Mapping[str, object], now: int | None) -> Iterator[Sche
 
 def _fires(cron: Cron, zone: ZoneInfo, after: int) -> Iterator[int]:
     """Yield the seconds since the epoch at which `cron` fires, ascending, strictly after `after`."""
-    first = next(dates(cron, after // DAY - 3), None)
+    first = next(dates(cron, after // DAY_SECONDS - 3), None)
     if first is None:
         return
     # No zone is two days from UTC, and no clock was ever changed by more than one day.
-    begin = max(after, (first - 2) * DAY)
-    reached = begin - 3 * DAY + _offset(zone, begin - 3 * DAY)
-    for start, end, offset in _pieces(zone, begin - 3 * DAY):
+    begin = max(after, (first - 2) * DAY_SECONDS)
+    reached = begin - 3 * DAY_SECONDS + _offset(zone, begin - 3 * DAY_SECONDS)
+    for start, end, offset in _pieces(zone, begin - 3 * DAY_SECONDS):
         entry = max(start, begin + 1)
         clock = entry + offset
         if cron.fixed:
@@ -186,10 +186,10 @@ def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
     instants = []
     offset = _offset(zone, day)
     while day < last:
-        day += DAY
+        day += DAY_SECONDS
         following = _offset(zone, day)
         if following != offset:
-            instants.append((_first_unlike(zone, day - DAY, day), following))
+            instants.append((_first_unlike(zone, day - DAY_SECONDS, day), following))
             offset = following
     return (*instants, (last, offset))
 
@@ -214,7 +214,7 @@ def _first_reading(wall: datetime, zone: ZoneInfo) -> int:
         ValueError: it is beyond the year 9998.
     """
     seconds, rest = divmod((wall - _EPOCH) // timedelta(microseconds=1), SECOND)
-    for start, end, offset in _pieces(zone, seconds - 2 * DAY):
+    for start, end, offset in _pieces(zone, seconds - 2 * DAY_SECONDS):
         if seconds < end + offset:
             return max(start * SECOND, (seconds - offset) * SECOND + rest)
     raise ValueError(f"{wall} is beyond the calendar")

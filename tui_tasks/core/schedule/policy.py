@@ -9,55 +9,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import blake2b
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import ON_TIME
-from tui_tasks.core.schedule.cron import ScheduleError
+from tui_tasks.core.schedule.cron import DAY_SECONDS
 from tui_tasks.text.times import SECOND
 
 CatchUp = Literal["none", "one", "all"]
 Overlap = Literal["skip", "queue", "allow"]
 Verdict = Literal["ran", "missed", "skipped", "coalesced"]
 
+YEAR_SECONDS: Final = 366 * DAY_SECONDS
+# The longest wait between a failed attempt and the next, in seconds.
+MAX_RETRY_DELAY: Final = 3600
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How a job's due times are handled. The constructor raises ScheduleError, `field` being the setting at fault.
 
-    Attributes:
-        catch_up: of the due times noticed late, start none, one (the latest), or all: the latest `catch_up_cap`, each
-            `stagger` seconds after the one before.
-        catch_up_cap: see `catch_up`.
-        stagger: see `catch_up`.
-        start_deadline: seconds after which a due time is given up; None: never.
-        overlap: while a run is active, skip what is due, queue one, or allow both.
-        starts_per_hour: the most starts in an hour; None: no limit.
-        jitter: the seconds over which starts are spread (see `jitter`).
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A job's settings. Those at their default are not stored, so that a better default reaches every job.
+
+    Tools that set them are made of these fields, so each says its default unless that is 0.
     """
 
-    catch_up: CatchUp = "one"
-    catch_up_cap: int = 10
-    stagger: int = 10
-    start_deadline: int | None = None
-    overlap: Overlap = "skip"
-    starts_per_hour: int | None = None
-    jitter: int = 0
-
-    def __post_init__(self) -> None:
-        for field, allowed in (("catch_up", CatchUp), ("overlap", Overlap)):
-            if getattr(self, field) not in get_args(allowed):
-                raise ScheduleError(f"{field} is one of {', '.join(get_args(allowed))}", field=field)
-        for field, least in (("catch_up_cap", 1), ("stagger", 0), ("jitter", 0)):
-            if getattr(self, field) < least:
-                raise ScheduleError(f"{field} is at least {least}", field=field)
-        for field, least in (("start_deadline", 1), ("starts_per_hour", 1)):
-            value = getattr(self, field)
-            if value is not None and value < least:
-                raise ScheduleError(f"{field} is at least {least}, or null for none", field=field)
+    catch_up: Annotated[CatchUp, Meta(description="Start times missed while nothing ran (one: the latest).")] = "one"
+    catch_up_cap: Annotated[int, Meta(ge=1, le=1_000, description="Of all, at most (10).")] = 10
+    stagger: Annotated[int, Meta(ge=0, le=DAY_SECONDS, description="Seconds between those (10).")] = 10
+    start_deadline: Annotated[
+        int, Meta(ge=0, le=YEAR_SECONDS, description="Seconds until a due time is given up; 0: never.")
+    ] = 0
+    overlap: Annotated[Overlap, Meta(description="When due while it runs (skip).")] = "skip"
+    starts_per_hour: Annotated[int, Meta(ge=0, le=10_000, description="At most; 0: no limit.")] = 0
+    jitter: Annotated[int, Meta(ge=0, le=DAY_SECONDS, description="Seconds to spread starts over.")] = 0
+    timeout: Annotated[int, Meta(ge=0, le=YEAR_SECONDS, description="Seconds a run may take; 0: as configured.")] = 0
+    retries: Annotated[int, Meta(ge=0, le=100)] = 0
+    retry_delay: Annotated[int, Meta(ge=1, le=DAY_SECONDS, description="Seconds, doubled each time (60).")] = 60
+    pause_after: Annotated[int, Meta(ge=0, le=1_000, description="Failures in a row until disabled; 0: never.")] = 0
+    keep_runs: Annotated[int, Meta(ge=1, le=10_000, description="(100); only the human lowers it.")] = 100
+    runner: Annotated[str, Meta(max_length=200, description="One of the human's configured runners.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +89,7 @@ class Decision:
 
 
 def decide(
-    due: Sequence[int], now: int, policy: Policy, load: Load = IDLE, *, job: str = "", later: int = 0
+    due: Sequence[int], now: int, settings: Settings, load: Load = IDLE, *, job: str = "", later: int = 0
 ) -> list[Decision]:
     """Return one Decision for each due time of one job, in their order.
 
@@ -117,17 +108,17 @@ def decide(
     """
     if due and due[-1] > now:
         raise ValueError("what is not due yet cannot be decided")
-    missed = _missed(due, now, policy)
+    missed = _missed(due, now, settings)
     rest = due[len(missed) :]
-    room, refusal = _room(policy, load, len(rest))
+    room, refusal = _room(settings, load, len(rest))
     if room == 0:
         return missed + [Decision(instant, "skipped", refusal) for instant in rest]
-    wanted = policy.catch_up_cap if policy.catch_up == "all" else 1
+    wanted = settings.catch_up_cap if settings.catch_up == "all" else 1
     over, kept = _split(rest, wanted - later)
     refused, runs = _split(kept, room)
     coalesced = [Decision(instant, "coalesced", "a later run replaces it") for instant in over]
     skipped = [Decision(instant, "skipped", refusal) for instant in refused]
-    return missed + coalesced + skipped + _runs(runs, now, policy, load, job)
+    return missed + coalesced + skipped + _runs(runs, now, settings, load, job)
 
 
 def retry_delay(attempt: int, base: float, cap: float) -> float:
@@ -150,29 +141,29 @@ def jitter(job: str, scheduled_for: int, spread: int) -> int:
     return int.from_bytes(digest, "big") * spread * SECOND >> 64
 
 
-def _missed(due: Sequence[int], now: int, policy: Policy) -> list[Decision]:
+def _missed(due: Sequence[int], now: int, settings: Settings) -> list[Decision]:
     """Return the decisions for the oldest of `due`, which are too late to run."""
     given_up = late = 0
-    if policy.start_deadline is not None:
-        given_up = bisect_left(due, now - policy.start_deadline * SECOND)
-    if policy.catch_up == "none":
+    if settings.start_deadline:
+        given_up = bisect_left(due, now - settings.start_deadline * SECOND)
+    if settings.catch_up == "none":
         late = bisect_right(due, now - ON_TIME)
-    deadline = f"the start deadline of {policy.start_deadline} s had passed"
+    deadline = f"the start deadline of {settings.start_deadline} s had passed"
     away = "noticed too late: catch_up is none"
     decisions = [Decision(instant, "missed", deadline) for instant in due[:given_up]]
     return decisions + [Decision(instant, "missed", away) for instant in due[given_up:late]]
 
 
-def _room(policy: Policy, load: Load, most: int) -> tuple[int, str]:
+def _room(settings: Settings, load: Load, most: int) -> tuple[int, str]:
     """Return how many of `most` runs may be started or queued now, and why not more."""
     room, refusal = most, ""
-    if load.active + load.queued and policy.overlap == "skip":
+    if load.active + load.queued and settings.overlap == "skip":
         return 0, "the previous run is still active"
-    if load.active + load.queued and policy.overlap == "queue":
+    if load.active + load.queued and settings.overlap == "queue":
         room, refusal = max(0, 1 - load.queued), "a run is already queued"
-    if policy.starts_per_hour is not None and policy.starts_per_hour - load.started < room:
-        room = max(0, policy.starts_per_hour - load.started)
-        refusal = f"the limit of {policy.starts_per_hour} starts an hour is reached"
+    if settings.starts_per_hour and settings.starts_per_hour - load.started < room:
+        room = max(0, settings.starts_per_hour - load.started)
+        refusal = f"the limit of {settings.starts_per_hour} starts an hour is reached"
     return room, refusal
 
 
@@ -182,60 +173,17 @@ def _split(times: Sequence[int], last: int) -> tuple[Sequence[int], Sequence[int
     return times[:at], times[at:]
 
 
-def _runs(runs: Sequence[int], now: int, policy: Policy, load: Load, job: str) -> list[Decision]:
+def _runs(runs: Sequence[int], now: int, settings: Settings, load: Load, job: str) -> list[Decision]:
     decisions = []
     for place, instant in enumerate(runs):
         late = (now - instant) // SECOND
         on_time = now - instant < ON_TIME
-        delay = jitter(job, instant, policy.jitter) + place * policy.stagger * SECOND
+        delay = jitter(job, instant, settings.jitter) + place * settings.stagger * SECOND
         start_at = max(now, (instant if on_time else now) + delay)
-        queued = policy.overlap != "allow" and bool(place or load.active + load.queued)
+        queued = settings.overlap != "allow" and bool(place or load.active + load.queued)
         reasons = ([] if on_time else [f"caught up, {timedelta(seconds=late)} late"]) + ["queued"] * queued
         decisions.append(Decision(instant, "ran", ", ".join(reasons), start_at, queued))
     return decisions
-
-
-HOUR: Final = 3600
-DAY: Final = 24 * HOUR
-YEAR: Final = 366 * DAY
-# The longest wait between a failed attempt and the next.
-MAX_RETRY_DELAY: Final = HOUR
-
-
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A job's settings. Those at their default are not stored, so that a better default reaches every job.
-
-    Tools that set them are made of these fields, so each says its default unless that is 0.
-    """
-
-    catch_up: Annotated[CatchUp, Meta(description="Start times missed while nothing ran (one: the latest).")] = "one"
-    catch_up_cap: Annotated[int, Meta(ge=1, le=1_000, description="Of all, at most (10).")] = 10
-    stagger: Annotated[int, Meta(ge=0, le=DAY, description="Seconds between those (10).")] = 10
-    start_deadline: Annotated[
-        int, Meta(ge=0, le=YEAR, description="Seconds until a due time is given up; 0: never.")
-    ] = 0
-    overlap: Annotated[Overlap, Meta(description="When due while it runs (skip).")] = "skip"
-    starts_per_hour: Annotated[int, Meta(ge=0, le=10_000, description="At most; 0: no limit.")] = 0
-    jitter: Annotated[int, Meta(ge=0, le=DAY, description="Seconds to spread starts over.")] = 0
-    timeout: Annotated[int, Meta(ge=0, le=YEAR, description="Seconds a run may take; 0: as configured.")] = 0
-    retries: Annotated[int, Meta(ge=0, le=100)] = 0
-    retry_delay: Annotated[int, Meta(ge=1, le=DAY, description="Seconds, doubled each time (60).")] = 60
-    pause_after: Annotated[int, Meta(ge=0, le=1_000, description="Failures in a row until disabled; 0: never.")] = 0
-    keep_runs: Annotated[int, Meta(ge=1, le=10_000, description="(100); only the human lowers it.")] = 100
-    runner: Annotated[str, Meta(max_length=200, description="One of the human's configured runners.")] = ""
-
-    @property
-    def policy(self) -> Policy:
-        """Return the scheduling policy that the settings make."""
-        return Policy(
-            catch_up=self.catch_up,
-            catch_up_cap=self.catch_up_cap,
-            stagger=self.stagger,
-            start_deadline=self.start_deadline or None,
-            overlap=self.overlap,
-            starts_per_hour=self.starts_per_hour or None,
-            jitter=self.jitter,
-        )
 
 
 def read_settings(stored: Mapping[str, Any]) -> Settings:
