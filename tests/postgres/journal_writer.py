@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from tui_tasks.core.commit.journal import link
+from tui_tasks.core.commit.journal import hash_after
 
 COLUMNS = ("seq", "at", "actor", "kind", "entity", "uid", "task", "change", "undoes", "old", "new", "image", "why")
 APPEND = (
@@ -28,7 +28,7 @@ def entries(head: Head, *givens: dict[str, Any]) -> list[tuple[Any, ...]]:
         usual = {"seq": seq, "at": 1, "actor": "human", "kind": "task.created", "entity": "task", "uid": f"u{seq}"}
         usual |= {"task": f"u{seq}", "change": seq, "undoes": None, "old": None, "new": '{"a":1}', "image": None}
         row = tuple((usual | {"why": None} | given)[name] for name in COLUMNS)
-        before = link(before, row)
+        before = hash_after(before, row)
         made.append((*row, before))
     return made
 

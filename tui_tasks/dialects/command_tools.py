@@ -11,7 +11,6 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.schema import task_links
-from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, Text, Uid
 from tui_tasks.dialects.tool_table import TABLE, Call, Table, Tool
 
@@ -25,10 +24,6 @@ class _Verbs(Table):
 
 
 SHELL = _Verbs()
-
-
-def _full(call: Call, task: Task) -> dict[str, Any]:
-    return call.full(task)
 
 
 class _Add(Arguments):
@@ -55,7 +50,7 @@ def add(call: Call, given: _Add) -> dict[str, Any]:
         fields=given.fields,
         **fields,
     )
-    return _full(call, call.run(task))
+    return call.full(call.run(task))
 
 
 # What an edit can empty, by the word of the command line: the field, and its value.
@@ -95,7 +90,7 @@ def edit(call: Call, given: _Edit) -> dict[str, Any]:
         if getattr(given, name) is not None:
             changes[name] = getattr(given, name)
     changes |= given.fields
-    return _full(call, call.run(EditTask(given.uid, changes)))
+    return call.full(call.run(EditTask(given.uid, changes)))
 
 
 class _Status(Arguments):
@@ -111,7 +106,7 @@ def set_status(call: Call, given: _Status) -> list[dict[str, Any]]:
         call.run(EditTask(uid, {"status": given.status}))
         if given.reason.strip():
             call.run(LogTask(uid, given.reason.strip()))
-    return [_full(call, task_queries.task(call.db, uid)) for uid in given.uids]
+    return [call.full(task_queries.task(call.db, uid)) for uid in given.uids]
 
 
 class _Move(Arguments):
@@ -135,11 +130,11 @@ def move(call: Call, given: _Move) -> dict[str, Any]:
             list_pages.before(call.db, task.list_id, list_pages.LAST, 1),
         )
         ((end,), place) = (ends[0], "before") if given.first else (ends[1], "after")
-        return _full(call, call.run(MoveTask(given.uid, **{place: end.uid})))
+        return call.full(call.run(MoveTask(given.uid, **{place: end.uid})))
     # The command has asked the person whether to make a list that is not there.
     home = call.run(EnsureList(given.list, "tasklist", call.project)) if given.list is not None else None
     where = MoveTask(given.uid, given.before, given.after, home.uid if home else None)
-    return _full(call, call.run(where))
+    return call.full(call.run(where))
 
 
 class _Link(Arguments):
@@ -155,7 +150,7 @@ def link(call: Call, given: _Link) -> dict[str, Any]:
         links = task_links.changed(task_queries.task(call.db, given.uid).links, given.links, remove=given.remove)
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
-    return _full(call, call.run(EditTask(given.uid, {"links": links})))
+    return call.full(call.run(EditTask(given.uid, {"links": links})))
 
 
 class _Undo(Arguments):
@@ -199,4 +194,4 @@ class _Named(Arguments):
 @SHELL.tool("shell:delete", _Named, writes=True)
 def delete(call: Call, given: _Named) -> list[dict[str, Any]]:
     """Take tasks out of their lists, as one change."""
-    return [_full(call, call.run(DeleteTask(uid))) for uid in given.uids]
+    return [call.full(call.run(DeleteTask(uid))) for uid in given.uids]

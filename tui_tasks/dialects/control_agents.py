@@ -27,7 +27,7 @@ from tui_tasks.core.snapshots import Claim, iso
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.core.unjournaled.connections import AgentConnection
 from tui_tasks.core.vocab import CLAIM_LEASE_SECONDS
-from tui_tasks.dialects.control_tasks import OneTask, full
+from tui_tasks.dialects.control_tasks import OneTask
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, TaskUid, Text, Uid
 from tui_tasks.dialects.tool_table import Call, Table
 from tui_tasks.text.times import DAY, SECOND
@@ -238,7 +238,7 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
         )
         return None
     task, claim_ = taken
-    return {"task": full(call, task), **_claim_json(claim_)}
+    return {"task": call.full(task), **_claim_json(claim_)}
 
 
 def _claim_named(call: Call, given: _Claim, uid: str) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _claim_named(call: Call, given: _Claim, uid: str) -> dict[str, Any]:
     if given.list not in (None, home):
         raise InvalidArgument("list", f"list: the task is in {home}; leave list out, or name that one", id=uid)
     task, claim_ = call.run(ClaimTask(call.agent, given.lease_seconds * SECOND, uid))
-    return {"task": full(call, task), **_claim_json(claim_)}
+    return {"task": call.full(task), **_claim_json(claim_)}
 
 
 def _claim_json(claim_: Claim) -> dict[str, Any]:
@@ -266,4 +266,4 @@ def heartbeat(call: Call, given: _ClaimArguments) -> dict[str, Any]:
 @CLAIMS.tool("control:release", _ClaimArguments, writes=True, while_paused=True)
 def release(call: Call, given: _ClaimArguments) -> dict[str, Any]:
     """Return a claimed task as pending."""
-    return full(call, call.run(ReleaseClaim(call.agent, given.claim)))
+    return call.full(call.run(ReleaseClaim(call.agent, given.claim)))

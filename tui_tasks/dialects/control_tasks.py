@@ -42,15 +42,10 @@ class OneTask(Arguments):
     uid: TaskUid
 
 
-def full(call: Call, task: Task) -> dict[str, Any]:
-    """Return a task as JSON, with every field."""
-    return call.full(task)
-
-
 @TASKS.tool("control:task", OneTask)
 def show_task(call: Call, given: OneTask) -> dict[str, Any]:
     """Read one task with every field. Its `version`, as `if_version`, makes a write fail if it has changed."""
-    return full(call, task_queries.task(call.db, given.uid))
+    return call.full(task_queries.task(call.db, given.uid))
 
 
 Priority = Annotated[
@@ -223,7 +218,7 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
         steps.insert(0 if changes.get("status", task.status) == "in_progress" else len(steps), move)
     for step in steps:
         call.run(step)
-    return full(call, task_queries.task(call.db, task.uid))
+    return call.full(task_queries.task(call.db, task.uid))
 
 
 def _changes(given: _Update, now: int) -> dict[str, Any]:
@@ -292,4 +287,4 @@ def link(call: Call, given: _Link) -> dict[str, Any]:
         links = task_links.changed(task_queries.task(call.db, given.uid).links, [wanted], remove=given.remove)
     except ValueError as error:
         raise InvalidArgument("target", f"target: {error}") from None
-    return full(call, call.run(EditTask(given.uid, {"links": links})))
+    return call.full(call.run(EditTask(given.uid, {"links": links})))

@@ -14,7 +14,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from datetime import time as time_of_day
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, Final, Literal, Protocol
 
@@ -24,6 +23,7 @@ from msgspec import Meta
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema.due_dates import is_day
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
 
@@ -275,7 +275,7 @@ def plain_json(value: Any) -> Any:
     return plain(value) if isinstance(value, str) else value
 
 
-def plain_name(name: str, *, one_line: bool = False) -> str:
+def plain_name(name: str, *, one_line: bool = True) -> str:
     """Return a task's name made `plain`, or the replacement character if nothing is left of it."""
     return plain(name, one_line=one_line).strip() or "\ufffd"
 
@@ -366,13 +366,3 @@ def day_of(at: int, now: datetime) -> date:
 def day_of_due(due: str, now: datetime) -> str:
     """Return the day of a due date: of an instant, that in the zone of `now`."""
     return due if is_day(due) else in_zone(datetime.fromisoformat(due), now.tzinfo).date().isoformat()
-
-
-def is_day(due: str) -> bool:
-    """Return whether a due date is a day, not an instant."""
-    return len(due) == 10
-
-
-def start_of_day(day: date, now: datetime) -> datetime:
-    """Return the first instant of a day in the zone of `now`."""
-    return datetime.combine(day, time_of_day(), now.tzinfo)

@@ -183,7 +183,7 @@ def _pull(connection: Connection, db: Database, report: Report) -> None:
             newest, passed = connection.execute("SELECT seq, passed FROM tui_tasks.head").fetchone() or (0, 0)
             beside = [] if len(rows) == PAGE else connection.execute(COMPANIONS, (companions.number(db),)).fetchall()
         for row in rows:
-            if row[0] != seq + 1 or journal.link(before, row[:-1]) != bytes(row[-1]):
+            if row[0] != seq + 1 or journal.hash_after(before, row[:-1]) != bytes(row[-1]):
                 raise DatabaseRefused(f"entry {row[0]:,} of the server does not follow from the one before it")
             seq, before = row[0], bytes(row[-1])
         with db.transaction(write=True):

@@ -85,7 +85,7 @@ def test_a_blob_whose_json_is_that_of_the_text_is_found_and_can_be_shown(column)
     at, previous = [c.column_name for c in journal.COLUMNS].index(column), b""
     for row in rows:
         row = (*row[:at], text, *row[at + 1 :]) if row[0] == 5 else row
-        previous = journal.link(previous, row[:-1])
+        previous = journal.hash_after(previous, row[:-1])
         store.db.sql(f"UPDATE journal SET {column} = ?, hash = ? WHERE seq = ?", (row[at], previous, row[0]))
     assert database_findings.broken_link(store.db) is None
     store.db.sql(f"UPDATE journal SET {column} = ? WHERE seq = 5", (base64.b64decode(text),))
@@ -104,8 +104,8 @@ def test_each_hash_covers_the_one_before_it():
     assert database_findings.broken_link(store.db) == 4
     columns = ", ".join(c.column_name for c in journal.COLUMNS)
     row = store.db.sql(f"SELECT {columns} FROM journal WHERE seq = 5").fetchone()
-    assert journal.link(hashes[3], row[:-1]) == hashes[4]
-    assert journal.link(bytes(32), row[:-1]) != hashes[4]
+    assert journal.hash_after(hashes[3], row[:-1]) == hashes[4]
+    assert journal.hash_after(bytes(32), row[:-1]) != hashes[4]
 
 
 def test_a_chain_that_is_made_anew_from_an_altered_entry_on_does_not_lead_to_the_hash_there_was():
@@ -115,7 +115,7 @@ def test_a_chain_that_is_made_anew_from_an_altered_entry_on_does_not_lead_to_the
     previous, at = b"", columns.index("actor")
     for row in rows:
         row = (*row[:at], "other", *row[at + 1 :]) if row[0] == 1 else row
-        previous = journal.link(previous, row[:-1])
+        previous = journal.hash_after(previous, row[:-1])
     assert previous != rows[-1][-1], "what an entry says is in the hash of all that come after it"
 
 

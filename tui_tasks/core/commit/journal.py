@@ -115,14 +115,14 @@ def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)
 
 
-def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
+def hash_after(previous: bytes, values: tuple[Any, ...]) -> bytes:
     """Return the hash of an entry: SHA-256 of the one before it and the entry's other columns as JSON."""
     return sha256(previous + _encode(values)).digest()
 
 
 def append(db: Database, previous: bytes, values: tuple[Any, ...]) -> bytes:
     """Write one entry and return its hash. `values` are the other columns in their order, JSON ones as text."""
-    hashed = link(previous, values)
+    hashed = hash_after(previous, values)
     # sqlite3 binds these exact types, but not None, without searching for an adapter.
     row = (*values, bytearray(hashed))
     db.run(_insert(tuple([value is not None for value in row])), row)

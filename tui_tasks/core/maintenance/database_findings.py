@@ -126,7 +126,7 @@ def broken_link(db: Database) -> int | None:
             # JSON cannot tell a blob from the text that is its Base64, so a blob is refused before hashing.
             if not _TYPES.issuperset(map(type, row[:-1])):
                 return int(seq)
-            if previous is not None and journal.link(previous, row[:-1]) != hashed:
+            if previous is not None and journal.hash_after(previous, row[:-1]) != hashed:
                 return int(seq)
             previous, expected = hashed, seq + 1
     except sqlite3.OperationalError as error:

@@ -100,12 +100,12 @@ def is_overdue(due: str, now: datetime) -> bool:
 def late_since(due: str, now: datetime) -> int:
     """Return the instant from which it is late, in microseconds; `now` is local."""
     at = datetime.fromisoformat(due)
-    return _microseconds(_start_of_day(at.date() + timedelta(1), now) if _is_date(due) else at)
+    return _microseconds(start_of_day(at.date() + timedelta(1), now) if is_day(due) else at)
 
 
 def write(due: str, now: datetime) -> str:
     """Return a text that `parse_due` accepts, in local time."""
-    return due if _is_date(due) else _local_time_of(due, now).isoformat(timespec="minutes")
+    return due if is_day(due) else _local_time_of(due, now).isoformat(timespec="minutes")
 
 
 def short(due: str, now: datetime) -> str:
@@ -129,8 +129,8 @@ def long(due: str, now: datetime) -> str:
 
 def when(due: str, now: datetime) -> str:
     """Return the local date, of an instant with the time: `Sat 2026-01-31`, `Sat 2026-01-31 17:00`."""
-    at = date.fromisoformat(due) if _is_date(due) else _local_time_of(due, now)
-    time = "" if _is_date(due) else f" {at:%H:%M}"
+    at = date.fromisoformat(due) if is_day(due) else _local_time_of(due, now)
+    time = "" if is_day(due) else f" {at:%H:%M}"
     return f"{DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time}"
 
 
@@ -139,8 +139,8 @@ def lasts(due: str, now: datetime) -> int:
     from tui_tasks.text import times
 
     if _counts_days(due, now):
-        until_midnight = _microseconds(_start_of_day(now.date() + timedelta(1), now)) - _microseconds(now)
-        until_hours = until_midnight if _is_date(due) else late_since(due, now) - times.DAY - _microseconds(now) + 1
+        until_midnight = _microseconds(start_of_day(now.date() + timedelta(1), now)) - _microseconds(now)
+        until_hours = until_midnight if is_day(due) else late_since(due, now) - times.DAY - _microseconds(now) + 1
         return max(min(until_midnight, until_hours), 1)
     return times.age_lasts(late_since(due, now), _microseconds(now))
 
@@ -155,27 +155,28 @@ def ranges(word: str, now: datetime) -> list[Range]:
     try:
         day = day or date.fromisoformat(rest)
         first, last = bounds(sign, day, day + timedelta(1))
-        begun, ended = (_utc_text(_start_of_day(each, now)) if each else None for each in (first, last))
+        begun, ended = (_utc_text(start_of_day(each, now)) if each else None for each in (first, last))
     except (ValueError, OverflowError):
         raise ValueError(_DUE_FILTER) from None
     dates = Range(first and first.isoformat(), last and last.isoformat(), True)
     return [dates, Range(begun, ended, False)]
 
 
-def _is_date(due: str) -> bool:
+def is_day(due: str) -> bool:
+    """Return whether a due date is a day, not an instant."""
     return len(due) == 10
 
 
 def _counts_days(due: str, now: datetime) -> bool:
     from tui_tasks.text import times
 
-    if _is_date(due):
+    if is_day(due):
         return not is_overdue(due, now)
     return late_since(due, now) - _microseconds(now) >= times.DAY
 
 
 def _day_of(due: str, now: datetime) -> date:
-    return date.fromisoformat(due) if _is_date(due) else _local_time_of(due, now).date()
+    return date.fromisoformat(due) if is_day(due) else _local_time_of(due, now).date()
 
 
 def _local_time_of(due: str, now: datetime) -> datetime:
@@ -185,7 +186,8 @@ def _local_time_of(due: str, now: datetime) -> datetime:
         return datetime.fromisoformat(due)
 
 
-def _start_of_day(day: date, now: datetime) -> datetime:
+def start_of_day(day: date, now: datetime) -> datetime:
+    """Return the first instant of a day in the zone of `now`."""
     return datetime.combine(day, time_of_day(), now.tzinfo)
 
 

@@ -14,9 +14,10 @@ from icalendar import Calendar, Event, Todo
 
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import fire_times
+from tui_tasks.core.schema.due_dates import is_day
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
-from tui_tasks.formats.file_records import ExportData, is_day, plain, plain_name, since_epoch, utc
+from tui_tasks.formats.file_records import ExportData, plain, plain_name, since_epoch, utc
 from tui_tasks.text.times import SECOND
 
 _AHEAD: Final = 30 * 86_400 * SECOND
@@ -53,13 +54,13 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
 def _todo(task: Task, at: str, home: TaskList) -> Todo:
     todo = Todo()
     todo.add("uid", task.uid)
-    todo.add("summary", plain_name(task.name, one_line=True))
+    todo.add("summary", plain_name(task.name))
     if task.description:
         todo.add("description", plain(task.description))
     todo.add("due", date.fromisoformat(at) if is_day(at) else datetime.fromisoformat(at))
     todo.add("status", _STATUS[task.status])
     todo.add("priority", _PRIORITY.get(task.priority, _LOWEST))
-    todo.add("categories", [plain_name(each, one_line=True) for each in (home.name, *task.tags)])
+    todo.add("categories", [plain_name(each) for each in (home.name, *task.tags)])
     for uid in sorted(task.depends_on):
         todo.add("related-to", uid, parameters={"RELTYPE": "DEPENDS-ON"})
     if task.status == "done" and task.finished_at is not None:
@@ -72,7 +73,7 @@ def _todo(task: Task, at: str, home: TaskList) -> Todo:
 def _event(job: Job, at: int) -> Event:
     event = Event()
     event.add("uid", f"{job.uid}-{at // SECOND}")
-    event.add("summary", plain_name(job.name, one_line=True))
+    event.add("summary", plain_name(job.name))
     event.add("dtstart", _whole_second(at))
     event.add("dtstamp", _whole_second(job.created_at))
     event.add("transp", "TRANSPARENT")

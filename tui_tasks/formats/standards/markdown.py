@@ -77,7 +77,7 @@ class _ListComment(msgspec.Struct):
 def write(rows: ExportData, now: datetime) -> Iterator[str]:
     """Write a heading for each list that has tasks, and its tasks in order."""
     for home, tasks in ((home, tasks) for home, tasks in rows.lists if tasks):
-        yield f"# {plain_name(home.name, one_line=True)} {_format_comment({'list': home.uid})}\n\n"
+        yield f"# {plain_name(home.name)} {_format_comment({'list': home.uid})}\n\n"
         for task in tasks:
             yield _format_item(task, now)
         yield "\n"
@@ -99,7 +99,7 @@ def _format_item(task: Task, now: datetime) -> str:
         task.links,
         marks,
     )
-    parts = [f"- [{box}]", _name(task.name), _format_comment(msgspec.to_builtins(comment))]
+    parts = [f"- [{box}]", plain_name(task.name), _format_comment(msgspec.to_builtins(comment))]
     lines = [" ".join([*parts, *obsidian_marks.rendered(marks, task, now)])]
     if task.description:
         lines += ["", *(f"  > {line}".rstrip(" ") for line in _text(task.description).split("\n")), ""]
@@ -110,10 +110,6 @@ def _marks_of(task: Task) -> tuple[str, ...]:
     """Return the marks that an import kept of a task. Agents write metadata, too: anything else is none."""
     marks = foreign_of(task, _FORMAT).get("marks")
     return tuple(marks) if isinstance(marks, list) and all(map(obsidian_marks.is_kept, marks)) else ()
-
-
-def _name(name: str) -> str:
-    return plain_name(name, one_line=True)
 
 
 def _text(text: str) -> str:
@@ -134,7 +130,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     """
     parsed = ParsedFile(
         reducers={
-            "name": _name,
+            "name": plain_name,
             "description": _text,
             "status": lambda status: status if status in ("pending", "done") else status in CLOSED,
             **dict.fromkeys(("created_at", "finished_at"), lambda at: at and day_of(at, now)),

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
+from tui_tasks.core.schema.due_dates import start_of_day
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import HIGH, LOW, MEDIUM, URGENT
-from tui_tasks.formats.file_records import day_of, day_of_due, since_epoch, start_of_day
+from tui_tasks.formats.file_records import day_of, day_of_due, since_epoch
 
 _SIGNS: Final = {"🔺": URGENT, "⏫": HIGH, "🔼": MEDIUM, "🔽": LOW, "⏬": LOW + 1}
 _SIGN_OF: Final = {priority: sign for sign, priority in _SIGNS.items()}

@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytodotxt
 
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.schema.due_dates import start_of_day
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
 from tui_tasks.formats.file_records import (
@@ -31,7 +32,6 @@ from tui_tasks.formats.file_records import (
     plain,
     plain_name,
     since_epoch,
-    start_of_day,
     valid_times,
 )
 
@@ -75,12 +75,8 @@ def _line(task: Task, home: TaskList, now: datetime) -> str:
     parts += [f"dep:{uid}" for uid in sorted(task.depends_on)]
     parts += [f"link:{kind}:{target}" for kind, target in _one_word_links(task.links)]
     parts += [f"+{_as_word(task.domain)}"] if task.domain else []
-    line.description = " ".join([_name(task.name), *parts, *(f"@{_as_word(tag)}" for tag in task.tags)])
+    line.description = " ".join([plain_name(task.name), *parts, *(f"@{_as_word(tag)}" for tag in task.tags)])
     return str(line)
-
-
-def _name(name: str) -> str:
-    return plain_name(name, one_line=True)
 
 
 def _as_word(text: str) -> str:
@@ -108,7 +104,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
 
     parsed = ParsedFile(
         reducers={
-            "name": _name,
+            "name": plain_name,
             "status": lambda status: "done" if status in CLOSED else "pending",
             "priority": _priority_letter,
             "tags": lambda tags: tuple(map(_as_word, tags)),

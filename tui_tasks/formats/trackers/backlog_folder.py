@@ -196,13 +196,13 @@ def _parse_date(text: str) -> int:
 def _parsed_file() -> ParsedFile:
     return ParsedFile(
         reducers={
-            "name": one_line,
+            "name": plain_name,
             "description": section_text,
             "status": format_status,
             "priority": format_priority,
             "tags": lambda tags: labels(tuple(tags)),
-            "agent": lambda agent: agent and one_line(agent),
-            "domain": lambda domain: domain and one_line(domain),
+            "agent": lambda agent: agent and plain_name(agent),
+            "domain": lambda domain: domain and plain_name(domain),
             "due": day,
             "result": lambda result: section_text(result) if isinstance(result, str) else result,
             "created_at": lambda at: at // MINUTE,
@@ -226,14 +226,9 @@ def reduced_status(status: str) -> str:
     return "done" if status in CLOSED else status
 
 
-def one_line(text: str) -> str:
-    """Return a text for one line of a file."""
-    return plain_name(text, one_line=True)
-
-
 def labels(tags: tuple[str, ...]) -> list[str]:
     """Return the labels of a task."""
-    return [one_line(tag) for tag in tags]
+    return [plain_name(tag) for tag in tags]
 
 
 def format_priority(priority: int) -> str | None:

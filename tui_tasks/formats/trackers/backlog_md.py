@@ -50,7 +50,6 @@ from tui_tasks.formats.trackers.backlog_folder import (
     format_status,
     labels,
     message_text,
-    one_line,
     parse_status,
     reduced_status,
     sort_key,
@@ -177,7 +176,7 @@ class _IdAllocator:
 
 
 def _slug(name: str) -> str:
-    return _NON_WORD.sub("-", plain_name(name, one_line=True))[:60].strip("-") or "task"
+    return _NON_WORD.sub("-", plain_name(name))[:60].strip("-") or "task"
 
 
 def _composed(
@@ -195,7 +194,7 @@ def _composed(
         status = format_status(task.status)
     given = {
         "id": ids[task.uid],
-        "title": one_line(task.name),
+        "title": plain_name(task.name),
         "status": status
         if status and parse_status(status) == reduced_status(task.status)
         else format_status(task.status),
@@ -222,24 +221,24 @@ def _references(task: Task, home: TaskList, present: list[str], now: datetime) -
     own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
     own["links"] = task_links.write(task.links, now) or None
     own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
-    words = [f"{name}={one_line(str(value))}" for name, value in own.items() if value is not None]
+    words = [f"{name}={plain_name(str(value))}" for name, value in own.items() if value is not None]
     others = [each for each in present if not each.startswith(REFERENCE_PREFIX)]
     return others + [REFERENCE_PREFIX + each for each in (task.uid, *words)]
 
 
 def _assignee(agent: str | None) -> list[str]:
-    return [f"@{one_line(agent)}"] if agent else []
+    return [f"@{plain_name(agent)}"] if agent else []
 
 
 def _comments(log: list[LogEntry]) -> str:
     return "\n\n".join(
-        f"author: {one_line(entry.agent)}\ncreated: {format_date(entry.at)}\n---\n{message_text(entry.message)}\n---"
+        f"author: {plain_name(entry.agent)}\ncreated: {format_date(entry.at)}\n---\n{message_text(entry.message)}\n---"
         for entry in sorted(log, key=lambda entry: (entry.at, entry.uid))
     )
 
 
 _FRONT: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
-    "name": ("title", one_line),
+    "name": ("title", plain_name),
     "status": ("status", format_status),
     "priority": ("priority", format_priority),
     "tags": ("labels", labels),

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.schema.due_dates import is_day
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
 from tui_tasks.formats.file_records import (
@@ -26,7 +27,6 @@ from tui_tasks.formats.file_records import (
     foreign_of,
     format_instant,
     in_zone,
-    is_day,
     no_step,
     parse_instant,
     plain,
@@ -161,7 +161,7 @@ def _status(status: str) -> str:
 
 def _title(name: str) -> str:
     # Cut before a space, so that the shortened title is one that is written as it is.
-    return plain_name(name)[:_MAX_TITLE].rstrip()
+    return plain_name(name, one_line=False)[:_MAX_TITLE].rstrip()
 
 
 def _priority(priority: int) -> int:

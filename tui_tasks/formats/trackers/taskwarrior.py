@@ -16,6 +16,7 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import task_links
+from tui_tasks.core.schema.due_dates import is_day, start_of_day
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.file_records import (
@@ -27,12 +28,10 @@ from tui_tasks.formats.file_records import (
     checked_fields,
     foreign_of,
     in_zone,
-    is_day,
     no_step,
     plain,
     plain_name,
     since_epoch,
-    start_of_day,
     utc,
     valid_times,
 )
@@ -107,7 +106,7 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
     attributes = {name: value for name, value in foreign.items() if name not in _Attributes.__struct_fields__}
     attributes |= {
         "uuid": task.uid,
-        "description": plain_name(task.name),
+        "description": plain_name(task.name, one_line=False),
         "status": "pending" if annotations == "started" else annotations,
         "entry": _format_instant(task.created_at),
         "modified": _format_instant(task.updated_at),
