@@ -41,14 +41,14 @@ def file(tmp_path):
 
 def entries(path):
     with Store(str(path), read_only=True) as store:
-        return store.db.sql(f"SELECT {moving._COLUMNS} FROM journal ORDER BY seq").fetchall()
+        return store.db.sql(f"SELECT {journal.COLUMN_NAMES} FROM journal ORDER BY seq").fetchall()
 
 
 def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, tmp_path):
     shown = []
     newest = to_server(file, server, lambda *progress: shown.append(progress))
     assert [each for each in shown if each[0] == moving.MOVING][-1] == (moving.MOVING, newest, newest)
-    kept = server.execute(f"SELECT {moving._COLUMNS} FROM tui_tasks.journal ORDER BY seq").fetchall()
+    kept = server.execute(f"SELECT {journal.COLUMN_NAMES} FROM tui_tasks.journal ORDER BY seq").fetchall()
     assert kept == entries(file)
     assert to_file(server, tmp_path / "to.db", no_report) == newest
     assert entries(tmp_path / "to.db") == kept

@@ -146,13 +146,6 @@ def _put(db: Database, table: str, key: str, value: str | None) -> None:
         db.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
 
-_NAMES: Final = (
-    *("seq", "at", "actor", "kind", "entity", "uid", "task"),
-    *("change", "undoes", "old", "new", "image", "why"),
-)
-ENTRY_COLUMNS: Final = f"{', '.join(_NAMES)}, hash"
-
-
 class Head(NamedTuple):
     """The end of the server's journal; see `server.sql`."""
 

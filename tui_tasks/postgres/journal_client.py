@@ -19,12 +19,13 @@ import msgspec
 import psycopg
 from psycopg import errors
 
+from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
 from tui_tasks.postgres import Report, server_snapshots, team_server
-from tui_tasks.postgres.companions import ENTRY_COLUMNS, Head, News
-from tui_tasks.postgres.team_server import Row, first_line, open_connection, prepare, too_new
+from tui_tasks.postgres.companions import Head, News
+from tui_tasks.postgres.team_server import Row, first_line, only_row, open_connection, prepare, too_new
 
 PAGE: Final = 1_000
 """So many entries are read at a time."""
@@ -40,7 +41,7 @@ _LOCK: Final = "BEGIN; EXECUTE lock_head({}, {}, {})"
 _APPEND: Final = b"EXECUTE append(%b); COMMIT"
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
 _TIME: Final = "SELECT greatest(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) FROM tui_tasks.head"
-_NEWS: Final = f"SELECT {ENTRY_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
+_NEWS: Final = f"SELECT {journal.COLUMN_NAMES} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
 COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
 _GONE_ON: Final = "TT001"
 
@@ -48,7 +49,6 @@ _GONE_ON: Final = "TT001"
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 _decode = msgspec.json.Decoder().decode
-
 
 USED_SECONDS: Final = 1.0
 """A connection that has answered no longer ago is taken to be whole."""
@@ -207,8 +207,7 @@ class JournalClient:
     def _lock(self, seq: int, number: int) -> News:
         done = self.connected().execute(_LOCK.format(seq, number, LOCKED).encode())
         done.nextset()
-        row = done.fetchone()
-        assert row is not None
+        row = only_row(done)
         head = Head(*row[:-2])
         entries, companions = (None if text is None else _decode(text) for text in row[-2:])
         news = News(
@@ -245,10 +244,8 @@ class JournalClient:
                 entries = connection.execute(_NEWS, (seq, PAGE))
                 companions = connection.execute(COMPANIONS, (number,))
                 connection.execute("COMMIT")
-            row = head.fetchone()
-            assert row is not None
             page = entries.fetchall()
-            return News(Head(*row), seq, page, companions.fetchall(), len(page) < PAGE)
+            return News(Head(*only_row(head)), seq, page, companions.fetchall(), len(page) < PAGE)
 
     def hash_at(self, seq: int) -> bytes | None:
         """Return the hash of an entry; None if the server has none of that number.
@@ -275,9 +272,7 @@ class JournalClient:
         with self._asking():
             connection = self.connected()
             covered = server_snapshots.put_replica(replica, connection, report)
-            row = connection.execute("SELECT tui_tasks.cut(%s)", (min(last, covered),)).fetchone()
-            assert row is not None
-            return int(row[0])
+            return int(only_row(connection.execute("SELECT tui_tasks.cut(%s)", (min(last, covered),)))[0])
 
     def wait_for_news(self, seconds: float) -> None:
         """Wait until the server says that the journal has gone on, or some time has passed.
@@ -300,9 +295,7 @@ class JournalClient:
             Busy: it is away.
         """
         with self._asking():
-            row = self.connected().execute(_TIME).fetchone()
-            assert row is not None
-            return int(row[0])
+            return int(only_row(self.connected().execute(_TIME))[0])
 
     def release(self) -> None:
         """End the transaction without effect."""
@@ -331,9 +324,7 @@ class JournalClient:
         try:
             escape = psycopg.pq.Escaping(connection.pgconn).escape_literal
             parameters = team_server.appended(head, entries, companions, now, passed)
-            row = connection.execute(_APPEND % b", ".join(map(escape, parameters))).fetchone()
-            assert row is not None
-            return int(row[0])
+            return int(only_row(connection.execute(_APPEND % b", ".join(map(escape, parameters))))[0])
         except psycopg.Error as error:
             self._learn_outcome(error, entries)
             return None
@@ -395,10 +386,9 @@ class JournalClient:
         deadline = time.monotonic() + OUTCOME_SECONDS
         while True:
             try:
-                news = self.lock(entries[-1][0] if entries else 0, 1 << 62)
-                if not entries:
-                    return False
-                return news.head.seq >= entries[-1][0] and self.hash_at(entries[-1][0]) == bytes(entries[-1][-1])
+                seq, hashed = (entries[-1][0], bytes(entries[-1][-1])) if entries else (0, b"")
+                news = self.lock(seq, 1 << 62)
+                return bool(entries) and news.head.seq >= seq and self.hash_at(seq) == hashed
             except Busy:
                 if time.monotonic() > deadline:
                     raise OutcomeUnknown(

@@ -28,7 +28,7 @@ from tui_tasks.postgres import Report, companions, server_snapshots
 from tui_tasks.postgres.journal_client import COMPANIONS
 from tui_tasks.postgres.replica_files import this_machine
 from tui_tasks.postgres.server_snapshots import Covered
-from tui_tasks.postgres.team_server import first_line, prepare
+from tui_tasks.postgres.team_server import first_line, only_row, prepare
 
 Connection = psycopg.Connection[Any]
 _OF_MACHINES: Final = ("settings", "check_definition", "check_run", "work", "auto")
@@ -36,7 +36,6 @@ _OF_MACHINES: Final = ("settings", "check_definition", "check_run", "work", "aut
 MOVING: Final = "moving entries"
 PAGE: Final = 1_000
 _MAX_PAGE_CHARACTERS: Final = 8 << 20
-_COLUMNS: Final = ", ".join(column.column_name for column in journal.COLUMNS)
 _TYPES: Final = (
     *("bigint", "bigint", "text", "text", "text", "text", "text", "bigint", "bigint"),
     *("text", "text", "text", "text", "bytea"),
@@ -103,7 +102,7 @@ def _page(db: Database, after: int) -> list[tuple[Any, ...]]:
     """Return the entries of one page, of which a few can have many megabytes."""
     taken: list[tuple[Any, ...]] = []
     size = 0
-    cursor = db.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (after, PAGE))
+    cursor = db.sql(f"SELECT {journal.COLUMN_NAMES} FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (after, PAGE))
     for row in cursor:
         size += sum(len(value) for value in row if isinstance(value, str))
         if taken and size > _MAX_PAGE_CHARACTERS:
@@ -114,14 +113,12 @@ def _page(db: Database, after: int) -> list[tuple[Any, ...]]:
 
 
 def _head(connection: Connection) -> tuple[int, bytes]:
-    row = connection.execute("SELECT seq, hash FROM tui_tasks.head").fetchone()
-    assert row is not None
-    return row[0], bytes(row[1])
+    seq, hashed = only_row(connection.execute("SELECT seq, hash FROM tui_tasks.head"))
+    return seq, bytes(hashed)
 
 
 def _put_snapshot(part: Path, connection: Connection, newest: int, report: Report) -> None:
-    head = connection.execute("SELECT seq, hash, number, passed FROM tui_tasks.head").fetchone()
-    assert head is not None
+    head = only_row(connection.execute("SELECT seq, hash, number, passed FROM tui_tasks.head"))
     if head[0] != newest:
         raise Conflict(
             "somebody has written to the server meanwhile, before it had all of the file: its journal is whole"
@@ -172,13 +169,14 @@ def _is_beginning(part: Path, connection: Connection) -> bool:
 
 def _pull(connection: Connection, db: Database, report: Report) -> None:
     """Write and apply the entries that the file lacks, a page in each transaction, with their companions."""
-    insert = f"INSERT INTO journal ({_COLUMNS}) VALUES ({', '.join('?' * len(_TYPES))})"
+    insert = f"INSERT INTO journal ({journal.COLUMN_NAMES}) VALUES ({', '.join('?' * len(_TYPES))})"
     seq, before = journal.head(db)
     while True:
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s", (seq, PAGE)
+                f"SELECT {journal.COLUMN_NAMES} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s",
+                (seq, PAGE),
             ).fetchall()
             newest, passed = connection.execute("SELECT seq, passed FROM tui_tasks.head").fetchone() or (0, 0)
             beside = [] if len(rows) == PAGE else connection.execute(COMPANIONS, (companions.number(db),)).fetchall()

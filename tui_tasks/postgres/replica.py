@@ -34,7 +34,7 @@ from tui_tasks.core.errors import (
 )
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.postgres import Report, companions, no_report
-from tui_tasks.postgres.companions import ENTRY_COLUMNS, apply_news, other_history
+from tui_tasks.postgres.companions import apply_news, other_history
 from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Replica(Database):
     def _publish(self) -> None:
         """Append what this transaction wrote, and let the server commit."""
         seq, _ = self._begun
-        entries = self.sql(f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
+        entries = self.sql(f"SELECT {journal.COLUMN_NAMES} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
         beside = companions.collected(self)
         if not entries and not _is_shared(beside):
             if self._is_optimistic:

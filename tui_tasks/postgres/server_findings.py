@@ -11,12 +11,11 @@ import psycopg
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.postgres import companions, server_snapshots
-from tui_tasks.postgres.companions import ENTRY_COLUMNS
 from tui_tasks.postgres.journal_client import JournalClient
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
 from tui_tasks.postgres.roles import LOCK
-from tui_tasks.postgres.team_server import first_line, place, prepare
+from tui_tasks.postgres.team_server import first_line, only_row, place, prepare
 from tui_tasks.text.times import SECOND
 
 AT_ONCE: Final = 100_000
@@ -58,8 +57,7 @@ def compare(replica: Replica, now: int, *, whole: bool) -> Iterator[str]:
 def _about(connection: Connection) -> str:
     database = prepare(connection)
     snapshot = server_snapshots.newest(connection)
-    held = connection.execute(_HEAD).fetchone()
-    assert held is not None
+    held = only_row(connection.execute(_HEAD))
     covered = "no snapshot" if snapshot is None else f"a snapshot at entry {snapshot[0].seq:,}"
     version = connection.info.parameter_status("server_version")
     return (
@@ -91,8 +89,7 @@ def _differences(replica: Replica, connection: Connection, *, whole: bool) -> It
 
 def _end_differs(replica: Replica, connection: Connection) -> tuple[int, str]:
     """Return the newest entry that both have, and how the ends of both differ, if they do."""
-    held = connection.execute(_HEAD).fetchone()
-    assert held is not None
+    held = only_row(connection.execute(_HEAD))
     seq, hashed = journal.head(replica)
     newest, number = held[0], held[2]
     if seq > newest:
@@ -117,8 +114,8 @@ def _other_history(replica: Replica) -> str:
 def _first_other(replica: Replica, connection: Connection, after: int, upto: int) -> int | None:
     """Return the first entry that both have and that is not the same in both."""
     page = f"WHERE seq > {{0}} AND seq <= {{0}} ORDER BY seq LIMIT {_PAGE}"
-    there_ = f"SELECT {ENTRY_COLUMNS} FROM tui_tasks.journal {page.format('%s')}"
-    here_ = f"SELECT {ENTRY_COLUMNS} FROM journal {page.format('?')}"
+    there_ = f"SELECT {journal.COLUMN_NAMES} FROM tui_tasks.journal {page.format('%s')}"
+    here_ = f"SELECT {journal.COLUMN_NAMES} FROM journal {page.format('?')}"
     after = max(after, journal.oldest(replica) - 1)
     while there := connection.execute(there_, (after, upto)).fetchall():
         here = {row[0]: (*row[:-1], bytes(row[-1])) for row in replica.sql(here_, (there[0][0] - 1, upto)).fetchall()}
@@ -130,8 +127,7 @@ def _first_other(replica: Replica, connection: Connection, after: int, upto: int
 
 
 def _clocks(connection: Connection, now: int) -> Iterator[str]:
-    held = connection.execute(_HEAD).fetchone()
-    assert held is not None
+    held = only_row(connection.execute(_HEAD))
     last, clock = held[3], held[4]
     if abs(clock - now) > WRONG:
         apart = timedelta(seconds=abs(clock - now) // SECOND)

@@ -78,6 +78,13 @@ def parameters(url: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def only_row(cursor: psycopg.Cursor[Any]) -> Row:
+    """Return the one row of a statement that always has one."""
+    row: Row | None = cursor.fetchone()
+    assert row is not None
+    return row
+
+
 def place(url: str) -> str:
     """Return how messages name a server's database: without user and password."""
     options = parameters(url)
@@ -196,11 +203,9 @@ def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
     """
     with connection.transaction():
         try:
-            row = connection.execute(f"{_LOOK} FOR UPDATE").fetchone()
+            database = ServerDatabase(*only_row(connection.execute(f"{_LOOK} FOR UPDATE")))
         except errors.InsufficientPrivilege:
             raise _NotTheOwner from None
-        assert row is not None
-        database = ServerDatabase(*row)
         _take_steps(connection, database.schema)
         if database.schema < SERVER_SCHEMA or database.journal < SCHEMA:
             connection.execute(

@@ -113,7 +113,7 @@ def broken_link(db: Database) -> int | None:
         return first
     previous = (base.hash if base else b"") if first == cut + 1 else None
     expected = first
-    rows = db.sql(f"SELECT {', '.join(c.column_name for c in journal.COLUMNS)} FROM journal ORDER BY seq")
+    rows = db.sql(f"SELECT {journal.COLUMN_NAMES} FROM journal ORDER BY seq")
     try:
         if base and not _tells_of(db, base):
             return base.seq
