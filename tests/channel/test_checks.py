@@ -359,6 +359,6 @@ def test_a_defect_outside_of_a_request_is_answered_as_internal_and_the_next_line
         raise ValueError("a defect")
 
     with monkeypatch.context() as broken:
-        broken.setattr(session, "_release_lapsed_claims", fail)
+        broken.setattr(session, "release_lapsed_claims", fail)
         assert talk.refused("tasklist:add_task", name="task")["code"] == "internal"
     add(talk)

@@ -12,7 +12,7 @@ from tests.postgres.machines import digest
 from tests.runner.hosting import hosted, runners
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.channel.session import ask
+from tui_tasks.channel.waits import ask
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.jobs import DefineChecks, FreeCheck, RequestChecks

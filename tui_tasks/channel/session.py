@@ -1,14 +1,12 @@
 """A session with an agent: executes requests, and returns replies and events. It uses neither pipes nor screens.
 
 Requests that arrive together are committed in one transaction. Each is a change of its own, so that a refused one does
-not affect the others, and replies are returned after the commit (docs: protocol, section 3). `ask` serves one request
-at a time, for callers without a channel.
+not affect the others, and replies are returned after the commit (docs: protocol, section 3).
 """
 
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
@@ -23,17 +21,15 @@ from tui_tasks.channel.request_reader import Line, PendingRequest, RequestReader
 from tui_tasks.channel.subscription import MessageDelivery, Subscription
 from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import Uptime, uptime_beside
-from tui_tasks.core import vocab
 from tui_tasks.core.commit.database_clock import Elapsed
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed, WriteConflict
-from tui_tasks.core.store import Store
+from tui_tasks.core.store import Store, release_lapsed, release_lapsed_claims
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import Table
 
 if TYPE_CHECKING:
-    from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.snapshots import Entry
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
@@ -214,7 +210,7 @@ class Session:
                 try:
                     is_in_steps = not savepoints and _is_in_steps(lines[0])
                     with self.store.transaction(now, savepoints=savepoints, in_steps=is_in_steps) as transaction:
-                        _release_lapsed_claims(transaction)
+                        release_lapsed_claims(transaction)
                         return [self._serve_line(line, now, transaction, waiting) for line in lines]
                 except HalfWritten:
                     savepoints = True
@@ -344,71 +340,3 @@ def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
     for alone, together in groupby(lines, _is_in_steps):
         group = list(together)
         yield from ([line] for line in group) if alone else [group]
-
-
-def release_lapsed(store: Store, elapsed: Elapsed, now: int) -> None:
-    """Release the claims whose lease has ended, if there are some.
-
-    Raises:
-        StorageFailed: the database cannot be read or written.
-    """
-    lapse = store.next_lapse()
-    if lapse is not None and lapse <= elapsed.look(store.db, now):
-        with store.transaction(now) as transaction:
-            _release_lapsed_claims(transaction)
-
-
-def _release_lapsed_claims(transaction: Transaction) -> None:
-    lapse = transaction.state_cache.next_lapse()
-    if lapse is not None and lapse <= transaction.elapsed_time:
-        from tui_tasks.core.operations.tasks import LapseClaims
-
-        with transaction.change():
-            transaction.speak(vocab.SYSTEM)
-            transaction.run(LapseClaims())
-
-
-def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
-    """Serve one request and return its reply, blocking while the request waits.
-
-    If the caller is interrupted meanwhile, the request is withdrawn.
-
-    Raises:
-        StorageFailed: the database cannot be read or written.
-    """
-    reply: dict[str, Any] = msgspec.json.decode(ask_encoded(session, request))
-    return reply
-
-
-def ask_encoded(session: Session, request: dict[str, Any]) -> bytes:
-    """Serve a request as `ask` does; return its reply as the line that a channel sends."""
-    replies = session.answer([request])
-    if not replies:
-        replies = _wait_for_reply(session, request.get("id"))
-    return replies[0]
-
-
-def _wait_for_reply(session: Session, id: Any) -> list[bytes]:
-    from tui_tasks.core.engine.commit_watch import Watch
-
-    watch = Watch(session.store.db)
-    session.store.db.follow()
-    try:
-        while not (replies := session.settle()):
-            _sleep_until_change(session, watch)
-    except BaseException:
-        session.waits.abandon(id)
-        raise
-    finally:
-        watch.close()
-    return replies
-
-
-def _sleep_until_change(session: Session, watch: Watch) -> None:
-    """Sleep until another process has committed, or something is due."""
-    while not watch.changed(time.monotonic()):
-        due = session.due()
-        left = float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000
-        if left <= 0:
-            return
-        watch.sleep(left)

@@ -1,8 +1,11 @@
-"""Waiting requests. Each is checked again after every change, until its deadline."""
+"""Waiting requests. Each is checked again after every change, until its deadline. `ask` serves one request and waits
+itself, for callers without a channel.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from tui_tasks.channel.presence import Presence
+    from tui_tasks.channel.session import Session
     from tui_tasks.channel.subscription import MessageDelivery
+    from tui_tasks.core.engine.commit_watch import Watch
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.tool_table import Channel
 
@@ -232,3 +237,49 @@ class Waits:
                 # Raised after the commit, so that what giving up wrote, such as a closed question, is kept.
                 refused = refusal
         raise refused
+
+
+def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """Serve one request and return its reply, blocking while the request waits.
+
+    If the caller is interrupted meanwhile, the request is withdrawn.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    reply: dict[str, Any] = msgspec.json.decode(ask_encoded(session, request))
+    return reply
+
+
+def ask_encoded(session: Session, request: dict[str, Any]) -> bytes:
+    """Serve a request as `ask` does; return its reply as the line that a channel sends."""
+    replies = session.answer([request])
+    if not replies:
+        replies = _wait_for_reply(session, request.get("id"))
+    return replies[0]
+
+
+def _wait_for_reply(session: Session, id: Any) -> list[bytes]:
+    from tui_tasks.core.engine.commit_watch import Watch
+
+    watch = Watch(session.store.db)
+    session.store.db.follow()
+    try:
+        while not (replies := session.settle()):
+            _sleep_until_change(session, watch)
+    except BaseException:
+        session.waits.abandon(id)
+        raise
+    finally:
+        watch.close()
+    return replies
+
+
+def _sleep_until_change(session: Session, watch: Watch) -> None:
+    """Sleep until another process has committed, or something is due."""
+    while not watch.changed(time.monotonic()):
+        due = session.due()
+        left = float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000
+        if left <= 0:
+            return
+        watch.sleep(left)

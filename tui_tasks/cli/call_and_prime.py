@@ -121,7 +121,7 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Return exit status 0 or 1."""
     import msgspec
 
-    from tui_tasks.channel.session import ask_encoded
+    from tui_tasks.channel.waits import ask_encoded
 
     encoded = ask_encoded(session, {"tool": tool, "arguments": arguments})
     # The result may be long.

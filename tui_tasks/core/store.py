@@ -15,6 +15,7 @@ from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.operations import Operation, Undo
+from tui_tasks.core.vocab import SYSTEM
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.unfinished_changes import UnfinishedChange
@@ -342,3 +343,26 @@ def new_uids() -> Iterator[str]:
 
 
 _VARIANT: Final = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}
+
+
+def release_lapsed(store: Store, elapsed: Elapsed, now: int) -> None:
+    """Release the claims whose lease has ended, if there are some.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    lapse = store.next_lapse()
+    if lapse is not None and lapse <= elapsed.look(store.db, now):
+        with store.transaction(now) as transaction:
+            release_lapsed_claims(transaction)
+
+
+def release_lapsed_claims(transaction: Transaction) -> None:
+    """Do as `release_lapsed` does, within a transaction."""
+    lapse = transaction.state_cache.next_lapse()
+    if lapse is not None and lapse <= transaction.elapsed_time:
+        from tui_tasks.core.operations.tasks import LapseClaims
+
+        with transaction.change():
+            transaction.speak(SYSTEM)
+            transaction.run(LapseClaims())

@@ -11,7 +11,8 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 import msgspec
 
 from tui_tasks.channel import request_reader
-from tui_tasks.channel.session import Session, ask
+from tui_tasks.channel.session import Session
+from tui_tasks.channel.waits import ask
 from tui_tasks.client.requests import ToolError, result
 from tui_tasks.client.tools import Tools
 from tui_tasks.core import vocab

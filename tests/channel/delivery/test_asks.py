@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled
-from tui_tasks.channel import session
+from tui_tasks.channel import waits
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk, SettleAsks
@@ -281,9 +281,9 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "_sleep_until_change", interrupted)
+    monkeypatch.setattr(waits, "_sleep_until_change", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        session.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
+        waits.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
     assert ask_queries.open_asks(store.db) == []
 
 

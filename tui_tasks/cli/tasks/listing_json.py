@@ -92,9 +92,8 @@ def _has_lapsed(db: Database) -> bool:
 
 def _release_lapsed(database: str) -> None:
     from tui_tasks import clock
-    from tui_tasks.channel.session import release_lapsed
     from tui_tasks.core.commit.database_clock import Elapsed
-    from tui_tasks.core.store import Store
+    from tui_tasks.core.store import Store, release_lapsed
 
     with contextlib.suppress(StorageFailed), Store(database) as store:
         store.elapsed = Elapsed(clock.uptime)

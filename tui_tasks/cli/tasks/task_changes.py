@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.channel.session import Session, ask
+from tui_tasks.channel.session import Session
+from tui_tasks.channel.waits import ask
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import vocab
