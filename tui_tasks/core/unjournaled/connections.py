@@ -6,7 +6,7 @@ They are not in the journal, like the processes themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -147,6 +147,59 @@ def as_known(db: Database) -> list[AgentConnection]:
         else one
         for one in found
     ]
+
+
+class Connected:
+    """Which agents are connected to the channel, as far as one read of their connections tells."""
+
+    def __init__(self, db: Database, had_ended: Callable[[AgentConnection], bool] | None = None) -> None:
+        """Read the connections. `had_ended`: of the past, whether it is known that a connection had ended: only such
+        ones count.
+        """
+        self._is_past = had_ended is not None
+        # When the last connection was closed; None: one is open.
+        self._closed_at: dict[str, int | None] = {}
+        self._projects: dict[str, set[str]] = {}
+        self._opened_at: dict[str, int] = {}
+        open_connections: dict[str, list[AgentConnection]] = {}
+        for one in as_known(db):
+            if had_ended is not None and not had_ended(one):
+                continue
+            self._opened_at[one.agent] = one.opened_at
+            if one.project is not None:
+                self._projects.setdefault(one.agent, set()).add(one.project)
+            is_open = one.closed_at is None or self._closed_at.get(one.agent, 0) is None
+            self._closed_at[one.agent] = None if is_open else one.closed_at
+            if one.closed_at is None:
+                open_connections.setdefault(one.agent, []).append(one)
+        self._stopped = {name: stopped_since(each) for name, each in open_connections.items()}
+
+    @property
+    def agents(self) -> Collection[str]:
+        """The agents that have, or had, a connection."""
+        return self._closed_at.keys()
+
+    def has_none(self, name: str) -> bool:
+        """Return whether an agent has no open connection; of the past, whether that is known."""
+        if self._is_past:
+            return name in self._closed_at
+        return self._closed_at.get(name, 0) is not None
+
+    def opened_at(self, name: str) -> int:
+        """Return when an agent's last connection was opened; 0 without one."""
+        return self._opened_at.get(name, 0)
+
+    def closed_at(self, name: str) -> int | None:
+        """Return when an agent's last connection was closed; None where one is open, or it had none."""
+        return self._closed_at.get(name)
+
+    def stopped_since(self, name: str) -> int | None:
+        """Return since when the processes of an agent are suspended; None where they are not."""
+        return self._stopped.get(name)
+
+    def projects(self, name: str) -> tuple[str, ...]:
+        """Return the projects of an agent's connections."""
+        return tuple(sorted(self._projects.get(name, ())))
 
 
 def connected_agents(db: Database) -> list[str]:

@@ -218,21 +218,8 @@ class _Found:
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
         # Read between the sessions and what is ready: a work that is read meanwhile is in one of them.
         self._between = work_text.between(db, now) if now is not None else {}
-        self._connected: dict[str, int | None] = {}
-        self._projects: dict[str, set[str]] = {}
-        self._opened: dict[str, int] = {}
-        open_connections: dict[str, list[AgentConnection]] = {}
-        for one in connections.as_known(db):
-            if past is not None and not self._had_ended(one, past):
-                continue
-            self._opened[one.agent] = one.opened_at
-            if one.project is not None:
-                self._projects.setdefault(one.agent, set()).add(one.project)
-            is_open = one.closed_at is None or self._connected.get(one.agent, 0) is None
-            self._connected[one.agent] = None if is_open else one.closed_at
-            if one.closed_at is None:
-                open_connections.setdefault(one.agent, []).append(one)
-        self._stopped = {name: connections.stopped_since(each) for name, each in open_connections.items()}
+        had_ended = None if past is None else lambda one: self._had_ended(one, past)
+        self._connected = connections.Connected(db, had_ended)
         self._paused = paused(db)
         # Who waits is not recorded for the past.
         self._signs = connections.signs(db) if past is None else {}
@@ -244,17 +231,12 @@ class _Found:
                 self._sessions[name] = ended
         last.lapsed.look(db, since)
         self._last = last
-        self._tasks = last_words.working(db)
-        # In a race one agent has the claim; the others work on the task as well.
-        for work in (one for works in work_queries.races(db).values() for one in works):
-            is_at_work = work.state in ("starting", "working") and work.agent not in self._tasks
-            if is_at_work and (task := list_pages.line(db, work.task_uid)) is not None:
-                self._tasks[work.agent] = task
+        self._tasks = last_words.at_work(db)
         self._stuck = {one.uid: one for one in last_words.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
         # The agents of which more is known than what they wrote: of many, few.
-        self._known = {*self._sessions, *self._connected, *self._paused, *self._signs, *self._near}
+        self._known = {*self._sessions, *self._connected.agents, *self._paused, *self._signs, *self._near}
         self._known |= {*self._tasks, *self._stuck, *self._open_asks, *last.lapsed.agents}
         self._known |= {*self._failed, *self._ready}
 
@@ -263,7 +245,7 @@ class _Found:
         for name, (_, at) in self.speakers.items():
             if at >= since and name not in self._known:
                 yield name
-        for name in self._known & {*self.speakers, *self._sessions, *self._connected, *self._paused}:
+        for name in self._known & {*self.speakers, *self._sessions, *self._connected.agents, *self._paused}:
             is_open = any(name in each for each in (self._tasks, self._asks, self._paused, self._failed, self._ready))
             is_there = self._is_there(name) and (self._past is None or name in self._sessions)
             if is_open or is_there or self._last_seen(name) >= since:
@@ -281,13 +263,7 @@ class _Found:
         seen = self._sessions.get(name)
         if seen is not None:
             return seen.session.state != GONE
-        return not self._has_no_connection(name)
-
-    def _has_no_connection(self, name: str) -> bool:
-        """Return whether an agent has no open connection to the channel; of the past, whether that is known."""
-        if self._past is not None:
-            return name in self._connected
-        return self._connected.get(name, 0) is not None
+        return not self._connected.has_none(name)
 
     def _had_ended(self, one: AgentConnection, past: int) -> bool:
         """Return whether a connection had ended by an instant of the past, and nothing was heard since."""
@@ -299,25 +275,21 @@ class _Found:
             return seen.activity.last_seen
         sign = self._signs.get(name)
         written = self.speakers.get(name, (0, 0))[1]
-        return max(written, self._connected.get(name) or 0, sign.at if sign is not None else 0)
+        return max(written, self._connected.closed_at(name) or 0, sign.at if sign is not None else 0)
 
     def member(self, name: str, newest: NewestEntries) -> AgentView:
         seen = self._sessions.get(name)
         ask, task = self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck_now(name, newest)
-        state = seen.state if seen is not None else self._state_on_channel(name, ask, task)
-        failed_work = self._failed.get(name) if state in (GONE, "failed") else None
-        between = self._between.get(name, "") if state == GONE else ""
+        reported = seen.state if seen is not None else self._state_on_channel(name, ask, task)
+        failed_work = self._failed.get(name) if reported in (GONE, "failed") else None
+        between = self._between.get(name, "") if reported == GONE else ""
         if failed_work is not None:
             state = "failed"
         elif between:
             state = "ended"
-        elif state == STOPPED:
-            pass  # whatever it was doing
-        elif name in self._paused:
-            state = "paused"
-        elif state in ("working", "idle") and stuck is not None and stuck.cause != "human":
-            state = "stuck"
+        else:
+            state = self._state_now(name, reported, stuck)
         waits = seen.waiting_for if seen is not None else "question" if ask is not None else None
         return AgentView(
             name=name,
@@ -338,7 +310,7 @@ class _Found:
             newest=newest,
             projects=self._projects_of(name, seen),
             is_there=self._is_there(name) or bool(between),
-            calls_alone=seen is None and name not in self._connected,
+            calls_alone=seen is None and name not in self._connected.agents,
             no_task=seen.activity.no_task if seen is not None else None,
             questions=len(self._open_asks.get(name, ())),
             near=self._near.get(name),
@@ -351,6 +323,15 @@ class _Found:
             between=between,
         )
 
+    def _state_now(self, name: str, reported: str, stuck: Stuck | None) -> str:
+        """Return the state of an agent from the reported one: paused or stuck, unless its process is suspended."""
+        if reported == STOPPED:
+            return reported
+        if name in self._paused:
+            return "paused"
+        is_stuck = reported in ("working", "idle") and stuck is not None and stuck.cause != "human"
+        return "stuck" if is_stuck else reported
+
     def _failed_task(self, state: str, failed_work: FailedWork | None, seen: Seen | None) -> TaskLine | None:
         """Return the task of the work of an agent that has failed, or of the prompt whose turn has."""
         if failed_work is not None:
@@ -361,7 +342,7 @@ class _Found:
 
     def _heard_at(self, name: str, newest: NewestEntries) -> int:
         seen = self._sessions.get(name)
-        return max(newest.at, self._opened.get(name, 0), seen.activity.last_seen if seen is not None else 0)
+        return max(newest.at, self._connected.opened_at(name), seen.activity.last_seen if seen is not None else 0)
 
     def _has_left_undone(self, name: str, newest: NewestEntries) -> bool:
         """Return whether an agent that is gone waited for an answer, or the last task that it was at was changed by
@@ -391,12 +372,12 @@ class _Found:
     def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:
         if seen is not None:
             return (seen.session.project,) if seen.session.project else ()
-        return tuple(sorted(self._projects.get(name, ())))
+        return self._connected.projects(name)
 
     def _state_on_channel(self, name: str, ask: Ask | None, task: TaskLine | None) -> str:
-        if self._has_no_connection(name):
+        if self._connected.has_none(name):
             return GONE
-        if self._stopped.get(name) is not None:
+        if self._connected.stopped_since(name) is not None:
             return STOPPED
         return "waiting" if ask is not None else "working" if task is not None else "idle"
 
@@ -405,7 +386,7 @@ class _Found:
         seen, ask, task = self._sessions.get(name), self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck_now(name, newest)
         if state == STOPPED:
-            return seen.activity.stopped_at if seen is not None else self._stopped.get(name)
+            return seen.activity.stopped_at if seen is not None else self._connected.stopped_since(name)
         if state == "waiting" and ask is not None:
             return ask.opened_at
         if state == "stuck" and stuck is not None:
@@ -415,7 +396,7 @@ class _Found:
         if state == "failed" and name in self._failed:
             return self._failed[name].at
         if state in (GONE, "ended"):
-            ended = seen.session.ended_at if seen is not None else self._connected.get(name)
+            ended = seen.session.ended_at if seen is not None else self._connected.closed_at(name)
             return ended or newest.at or None
         if seen is not None:
             return newest.began.get(state) or seen.session.started_at

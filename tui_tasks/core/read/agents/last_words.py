@@ -16,7 +16,9 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.session_queries import Stuck
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.agent_tables import StuckRow
@@ -194,6 +196,17 @@ def working(db: Database) -> dict[str, TaskLine]:
         if task.who not in tasks or task.updated_at > tasks[task.who].updated_at:
             tasks[task.who] = task
     return {who: task for who, task in tasks.items() if who not in vocab.RESERVED_AGENTS}
+
+
+def at_work(db: Database) -> dict[str, TaskLine]:
+    """Return the task in progress of each agent, as `working` does, and of the others in a race for one."""
+    tasks = working(db)
+    # Of those in a race one has the claim.
+    for work in (one for works in work_queries.races(db).values() for one in works):
+        is_at_work = work.state in ("starting", "working") and work.agent not in tasks
+        if is_at_work and (task := list_pages.line(db, work.task_uid)) is not None:
+            tasks[work.agent] = task
+    return tasks
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:
