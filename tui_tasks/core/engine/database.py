@@ -15,6 +15,7 @@ from tui_tasks.core.engine.driver import (
     connect,
     is_busy,
     needs_opening,
+    overwrite_log_end,
     prepare,
     refuse_faulty_library,
     sqlite3,
@@ -227,9 +228,7 @@ class Database:
 
     def query(self, query: Query) -> list[Any]:
         """Return all rows of a query that is built for one use."""
-        self._write_sums()
-        sql, params = query.sql()
-        rows: list[Any] = self._connection.execute(sql, params).fetchall()
+        rows: list[Any] = self.sql(*query.sql()).fetchall()
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
@@ -356,7 +355,7 @@ class Database:
             self._cursor.execute("COMMIT")
         except sqlite3.Error:
             self._roll_back()
-            self._overwrite_log_end()
+            overwrite_log_end(self._connection)
             raise
 
     def _roll_back(self) -> None:
@@ -364,19 +363,6 @@ class Database:
         # SQLite has rolled back by itself after some errors.
         if self._connection.in_transaction:
             self._cursor.execute("ROLLBACK")
-
-    def _overwrite_log_end(self) -> None:
-        """Write a transaction without effect over the end of the write-ahead log.
-
-        A commit whose sync failed stands there whole, and would come back after a crash before the next commit.
-        """
-        with contextlib.suppress(sqlite3.Error):
-            self._cursor.execute("BEGIN IMMEDIATE")
-            try:
-                self._cursor.execute(f"PRAGMA user_version = {self.scalar('PRAGMA user_version')}")
-                self._cursor.execute("COMMIT")
-            finally:
-                self._roll_back()
 
     def begin_savepoint(self) -> None:
         """Begin a part of a transaction that can be rolled back alone."""

@@ -213,6 +213,22 @@ def close_without_checkpoint(connection: Any) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
+def overwrite_log_end(connection: Any) -> None:
+    """Write a transaction without effect over the end of the write-ahead log.
+
+    A commit whose sync failed stands there whole, and would come back after a crash before the next commit.
+    """
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
 def prepare(connection: Any, *, read_only: bool) -> None:
     """Set a new connection's pragmas, and give it the functions that the program's SQL calls."""
     for name, value in _pragmas(read_only):
