@@ -24,6 +24,7 @@ import tui_tasks
 from tui_tasks.core.agent_snapshots import CheckRun
 from tui_tasks.core.engine.driver import DRIVER
 from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import EndCheck, EndRun
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
@@ -167,12 +168,7 @@ class Launcher:
             heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
         )
-        try:
-            return _start_supervisor(assignment)
-        except OSError as error:
-            failed = EndRun(run.uid, "error", reason=f"cannot start a supervisor: {error.strerror or error}")
-            store.commit(failed, actor=SYSTEM, now=self._clock())
-            return None
+        return self._start(store, assignment, lambda why: EndRun(run.uid, "error", reason=why))
 
     def check(self, store: Store, run: CheckRun, profile: CheckProfile) -> subprocess.Popen[bytes] | None:
         """Start and return the supervisor of a check's run. If that is impossible, end the run with the reason, and
@@ -197,11 +193,16 @@ class Launcher:
             worktree=run.worktree,
             filters=profile.filters,
         )
+        return self._start(store, assignment, lambda why: EndCheck(run.uid, "interrupted", output=f"[{why}]"))
+
+    def _start(
+        self, store: Store, assignment: Assignment, failed: Callable[[str], Operation]
+    ) -> subprocess.Popen[bytes] | None:
         try:
             return _start_supervisor(assignment)
         except OSError as error:
-            output = f"[cannot start a supervisor: {error.strerror or error}]"
-            store.commit(EndCheck(run.uid, "interrupted", output=output), actor=SYSTEM, now=self._clock())
+            why = f"cannot start a supervisor: {error.strerror or error}"
+            store.commit(failed(why), actor=SYSTEM, now=self._clock())
             return None
 
 

@@ -20,13 +20,12 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tui_tasks.core.agent_snapshots import CheckDefinition, CheckRun, Work
-from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import ChangeInputs
 from tui_tasks.core.read import check_queries, work_queries
@@ -78,17 +77,15 @@ class InputWatch:
         passed = [run for run in check_queries.runs_in(store.db, "passed") if run.machine == machine]
         if not passed and not self._trees:
             return False
-        known = {each.uid: each for each in check_queries.definitions(store.db)}
-        places = _Places(store.db)
+        lookup = _InputLookup(store, profiles)
         # Two checks may run the same command in the same folder.
         wanted: dict[tuple[str, str, str], list[CheckRun]] = {}
         patterns: dict[tuple[str, str], Sequence[str]] = {}
         for run in passed:
-            spec = _inputs_of(run, known, profiles)
-            folder = places.folder_of(run, spec.cwd) if spec is not None and spec.patterns else None
-            if spec is not None and folder is not None:
+            folder, globs = lookup.find(run) or ("", ())
+            if globs:
                 wanted.setdefault((run.check_uid, run.digest, folder), []).append(run)
-                patterns[run.digest, folder] = spec.patterns
+                patterns[run.digest, folder] = globs
         for key in self._trees.keys() - patterns.keys():
             self._trees.pop(key).close()
         changed = False
@@ -109,22 +106,21 @@ class InputWatch:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        known = {each.uid: each for each in check_queries.definitions(store.db)}
-        places = _Places(store.db)
+        lookup = _InputLookup(store, profiles)
         unchanged: dict[str, bool] = {}
         for uid in run_uids:
             run = check_queries.run(store.db, uid)
             if run is not None and run.state == "passed" and run.machine != store.db.machine:
-                unchanged[uid] = self._is_same_here(run, known.get(run.check_uid), store.db.machine)
+                unchanged[uid] = self._is_same_here(run, lookup.known.get(run.check_uid), store.db.machine)
                 continue
-            spec = _inputs_of(run, known, profiles) if run is not None and run.state == "passed" else None
-            folder = places.folder_of(run, spec.cwd) if run is not None and spec is not None else None
-            if run is None or spec is None or folder is None or not (spec.patterns or run.worktree):
+            found = lookup.find(run) if run is not None and run.state == "passed" else None
+            if run is None or found is None or not (found[1] or run.worktree):
                 unchanged[uid] = False
                 continue
-            unchanged[uid] = run.worktree is None or _is_same_tree(run, folder, known, profiles, store)
-            if spec.patterns:
-                inputs = self._tree(run.digest, folder, spec.patterns).digest(reads_all=True)
+            folder, globs = found
+            unchanged[uid] = run.worktree is None or lookup.is_same_tree(run, folder)
+            if globs:
+                inputs = self._tree(run.digest, folder, globs).digest(reads_all=True)
                 if inputs != run.inputs:
                     store.commit(ChangeInputs(run.check_uid, run.digest, inputs, (uid,)), actor=SYSTEM, now=now)
                     unchanged[uid] = False
@@ -153,62 +149,62 @@ class InputWatch:
             self._trees.popitem()[1].close()
 
 
-class _Inputs(NamedTuple):
-    cwd: str
-    patterns: Sequence[str]
+class _InputLookup:
+    """What the inputs of runs are, and where: in the check's own folder, or in a worktree while somebody works there.
 
+    Attributes:
+        known: the checks that are defined, by uid.
+    """
 
-def _inputs_of(run: CheckRun, known: Mapping[str, CheckDefinition], profiles: CheckProfiles) -> _Inputs | None:
-    """Return which the inputs of a run are; None if that is not known, or has changed."""
-    definition = known.get(run.check_uid)
-    place = definition.place(run.machine) if definition is not None else None
-    if definition is None or place is None or place.digest != run.digest:
-        return None
-    if place.cwd:
-        return _Inputs(place.cwd, definition.inputs)
-    profile = profiles.find(definition, run.machine)
-    return _Inputs(profile.cwd, profile.inputs) if profile is not None else None
+    def __init__(self, store: Store, profiles: CheckProfiles) -> None:
+        self._store = store
+        self._profiles = profiles
+        self.known = {each.uid: each for each in check_queries.definitions(store.db)}
 
-
-def _is_same_tree(
-    run: CheckRun, cwd: str, known: Mapping[str, CheckDefinition], profiles: CheckProfiles, store: Store
-) -> bool:
-    """Return whether the worktree of a run has the files that the run was about."""
-    definition = known.get(run.check_uid)
-    profile = profiles.find(definition, store.db.machine) if definition is not None else None
-    try:
-        tree = git_trees.checked_tree(
-            Path(run.worktree or ""),
-            cwd,
-            definition.inputs if definition is not None else (),
-            database=store.path,
-            filters=profile.filters if profile is not None else (),
-        )
-    except (GitFailed, Conflict, OSError):
-        return False
-    return tree == run.tree
-
-
-class _Places:
-    """Where the inputs of runs are: in the check's own folder, or in a worktree as long as somebody works there."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def find(self, run: CheckRun) -> tuple[str, Sequence[str]] | None:
+        """Return the folder and the globs of a run's inputs; None: they are not known, or have changed, or the run is
+        about a merge that is not over, whose files are no longer there.
+        """
+        definition = self.known.get(run.check_uid)
+        place = definition.place(run.machine) if definition is not None else None
+        if definition is None or place is None or place.digest != run.digest:
+            return None
+        cwd, globs = place.cwd, definition.inputs
+        if not cwd:
+            profile = self._profiles.find(definition, run.machine)
+            if profile is None:
+                return None
+            cwd, globs = profile.cwd, profile.inputs
+        folder = self._folder_of(run, cwd)
+        return (folder, globs) if folder is not None else None
 
     @cached_property
     def _live(self) -> list[Work]:
-        return work_queries.live(self._db)
+        return work_queries.live(self._store.db)
 
-    def folder_of(self, run: CheckRun, cwd: str) -> str | None:
-        """Return the folder, `cwd` if it is the check's own; None: the run is about a merge that is not over, whose
-        files are no longer there.
-        """
+    def _folder_of(self, run: CheckRun, cwd: str) -> str | None:
         if run.worktree is None or not self._live:
             return cwd
         if any(work.worktree == run.worktree for work in self._live):
             return run.cwd
-        tasks = set(check_queries.tasks_of(self._db, run.uid))
+        tasks = set(check_queries.tasks_of(self._store.db, run.uid))
         return None if any(work.task_uid in tasks for work in self._live) else cwd
+
+    def is_same_tree(self, run: CheckRun, cwd: str) -> bool:
+        """Return whether the worktree of a run has the files that the run was about."""
+        definition = self.known.get(run.check_uid)
+        profile = self._profiles.find(definition, self._store.db.machine) if definition is not None else None
+        try:
+            tree = git_trees.checked_tree(
+                Path(run.worktree or ""),
+                cwd,
+                definition.inputs if definition is not None else (),
+                database=self._store.path,
+                filters=profile.filters if profile is not None else (),
+            )
+        except (GitFailed, Conflict, OSError):
+            return False
+        return tree == run.tree
 
 
 class _WatchedInputs:
