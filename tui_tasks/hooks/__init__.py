@@ -3,6 +3,8 @@
 import os
 
 PROGRAMS = ("claude", "codex", "gemini", "opencode")
+# The folder in which each writable screen has a file; see `screen_presence`.
+SCREENS = "screens"
 
 
 def hooks_folder(database: str) -> str:

@@ -11,7 +11,7 @@ An agent waits for it at each event: it may take at most half as long again as P
 
 import os
 
-from tui_tasks.hooks import PROGRAMS, hooks_folder
+from tui_tasks.hooks import PROGRAMS, SCREENS, hooks_folder
 from tui_tasks.hooks.hook_folder import MAX_PAYLOAD, Folder, Head, payload_head, put_payload
 
 TYPE_CHECKING = False
@@ -24,8 +24,6 @@ LOG = "TUI_TASKS_HOOK_LOG"
 SUPERVISED = "TUI_TASKS_SUPERVISED"
 # A folder that has files only while a human has something for an agent; see `reply_sender`.
 OUTBOX = "outbox"
-# A folder in which each writable screen has a file; see `screen_presence`.
-SCREENS = "screens"
 # With this our plugin in opencode asks for the folder of messages, which no file of a project can name.
 _WHERE_IS_OUTBOX = b'{"hook_event_name":"outbox"}'
 _CHUNK = 1 << 16

@@ -10,10 +10,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks import SCREENS, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
-
-FOLDER = "screens"
 
 
 @contextlib.contextmanager
@@ -33,14 +31,14 @@ def announced(database: str, waits: Mapping[str, float]) -> Iterator[None]:
             with (
                 contextlib.suppress(OSError),
                 Folder(hooks_folder(database), make=False) as folder,
-                Folder(FOLDER, make=False, inside=folder) as screens,
+                Folder(SCREENS, make=False, inside=folder) as screens,
             ):
                 screens.remove(name)
             os.close(handle)
 
 
 def _announce(folder: Folder, waits: Mapping[str, float]) -> tuple[int, str]:
-    with Folder(FOLDER, make=True, inside=folder) as screens:
+    with Folder(SCREENS, make=True, inside=folder) as screens:
         for name in screens.names():
             if _waits_of(screens, name) is None:
                 screens.remove(name)  # its screen has ended
@@ -64,7 +62,7 @@ def is_open(database: str) -> bool:
 def longest_wait(folder: Folder, program: str) -> float | None:
     """Return for how many seconds a hook of a program may wait; None without a writable screen."""
     try:
-        screens = Folder(FOLDER, make=False, inside=folder)
+        screens = Folder(SCREENS, make=False, inside=folder)
     except FileNotFoundError:
         return None
     with screens:

@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal, NamedTuple
 
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.errors import Conflict
@@ -30,13 +30,11 @@ from tui_tasks.text.safe import path_text, safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, tree_checks
 from tui_tasks.work.comments import Sent
 from tui_tasks.work.git import base_branch, merging, pull_requests, reviewing, worktrees
+from tui_tasks.work.git.base_branch import WayBack
 from tui_tasks.work.git.merging import Identity, Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent, TakenBack
-
-WayBack = Literal["move", "revert", "none"]
-"""How a merge is taken back: its base branch moves back, gets a commit that reverts it, or has moved by no merge."""
 
 
 class Outcome(NamedTuple):
@@ -178,25 +176,7 @@ class Acceptance:
             Conflict: it cannot be merged now; the message says what to do.
         """
         if work.state not in ("ready", "conflict") and not (go_on and work.state == "working"):
-            self._refuse(work)
-
-    def _refuse(self, work: Work) -> NoReturn:
-        """Say that the state of a work forbids it, and what to do.
-
-        Raises:
-            Conflict: always.
-        """
-        task = task_queries.any_task(self._store.db, work.task_uid)
-        number = task.number if task is not None else 0
-        then = {
-            "merged": f"; `tui-tasks work restore {number}` undoes it",
-            "discarded": f": `tui-tasks work restore {number}` brings it back for review",
-            "failed": f": start an agent again, or `tui-tasks work restore {number}` if there is something to review",
-            "working": ": wait until its turn is over, or merge and let the agent continue (--go-on)",
-        }.get(work.state, "")
-        is_so = "has failed" if work.state == "failed" else f"is {work.state}"
-        what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
-        raise Conflict(f"{what}{then}", state=work.state)
+            clean_up.refuse(self._store, work)
 
     def comment(self, work: Work, text: str, version: str | None = None) -> Sent:
         """Send a message to the agent; it goes on. If it has ended, its program is started again. `version`: that of
@@ -206,7 +186,6 @@ class Acceptance:
             Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
-        self._check_not_over(work, "merged", "discarded", "failed")
         sent = comments.send(self._store, work, text, self._clock)
         local_values.put(self._store.db, local_values.key_of_sent_back(work.uid), version)
         return sent
@@ -220,7 +199,7 @@ class Acceptance:
         if work_queries.is_elsewhere(self._store.db, work) is not None:
             # The rules allow it if nothing is to be ended there.
             return self._commit(DiscardWork(work.uid))
-        self._check_not_over(work, "merged", "discarded")
+        clean_up.check_not_over(self._store, work, "merged", "discarded")
         discarded = self._commit(merge_steps.discarding(work))
         clean_up.end_agent(self._store, discarded)
         return discarded
@@ -245,10 +224,7 @@ class Acceptance:
 
     def way_back(self, work: Work) -> WayBack:
         """Return how `take_back` would take a merge back now."""
-        merge = merge_steps.merge_of(work)
-        if merge is None:
-            return "none"
-        return "revert" if base_branch.is_built_upon(Path(work.repository), merge) else "move"
+        return base_branch.way_back(Path(work.repository), merge_steps.merge_of(work))
 
     def redo(self, work: Work) -> Outcome:
         """Merge or discard a work again, as it was before `take_back`.
@@ -321,11 +297,6 @@ class Acceptance:
                 show=self._show,
             )
         return self._commit(SetWork(work.uid, {"pull_request": address}))
-
-    def _check_not_over(self, work: Work, *states: str) -> None:
-        work = work_queries.find(self._store.db, work.uid)
-        if work.state in states:
-            self._refuse(work)
 
     def _opened(self, work: Work) -> contextlib.AbstractContextManager[WorkTree]:
         return worktrees.opened(Path(work.repository), Path(work.worktree), self._settings.filters)

@@ -24,7 +24,7 @@ from tui_tasks.tui.inputs.dialogs import confirm
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.work.accepting import WayBack
+    from tui_tasks.work.git.base_branch import WayBack
 
 # The most tasks restored by one change among which the first is looked for.
 _MAX_RESTORED: Final = 1_000

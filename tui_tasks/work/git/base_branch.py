@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner import git, git_isolation
@@ -23,6 +23,10 @@ _FAST_FORWARD: Final = (
     *("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures"),
     "--no-overwrite-ignore",
 )
+
+
+WayBack = Literal["move", "revert", "none"]
+"""How a merge is taken back: its base branch moves back, gets a commit that reverts it, or has moved by no merge."""
 
 
 def carry_out(root: Path, merge: Merge) -> None:
@@ -100,6 +104,17 @@ def is_built_upon(root: Path, merge: Merge) -> bool:
         GitFailed: git failed.
     """
     return worktrees.commit_of(root, f"refs/heads/{merge.base}") not in (merge.new, merge.old)
+
+
+def way_back(root: Path, merge: Merge | None) -> WayBack:
+    """Return how a merge would be taken back now.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    if merge is None:
+        return "none"
+    return "revert" if is_built_upon(root, merge) else "move"
 
 
 def take_back(root: Path, merge: Merge) -> None:
