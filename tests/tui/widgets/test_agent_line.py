@@ -61,7 +61,7 @@ MANY = (
         (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"),
         (
             120,
-            ' ✗ claude-5   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 "running…"   ◐ claude-4 Edit…'
+            ' ✗ claude-5   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 "running tests…"   ◐ claude-4 Edit…'
             "   +1 idle",
         ),
         (
@@ -102,7 +102,7 @@ WHY = (
         (90, " ✗ claude-5 overloaded  ? claude-2 waiting #7  ? claude-3 Bash  ◐ claude-1 #5  ◐ claude-4"),
         (
             120,
-            ' ✗ claude-5 overloaded   ? claude-2 waiting #7   ? claude-3 Bash   ◐ claude-1 #5 "running…"'
+            ' ✗ claude-5 overloaded   ? claude-2 waiting #7   ? claude-3 Bash   ◐ claude-1 #5 "running tests…"'
             "   ◐ claude-4 Edit…",
         ),
     ],
@@ -119,8 +119,8 @@ AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
     ("size", "shown"),
     [
         ((40, 12), []),
-        ((80, 20), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
-        ((80, 24), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
+        ((80, 23), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
+        ((80, 24), [f"{BUSY}  +1 idle", AT_WORK]),
         ((120, 40), [BUSY, f"{AT_WORK}  ○ claude-6 idle"]),
         ((260, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  ○ claude-6 idle"]),
     ],
@@ -140,7 +140,7 @@ def test_where_all_are_at_work_half_of_them_stand_in_the_second_row():
     several = [entry("working", f"claude-{number}", "#5", TESTS) for number in range(4)]
     first, second = agent_rows(CONTEXT, [*several, MANY[5]], Size(80, 30))
     assert joined(first) == f" ◐ claude-0 #5 {TESTS}  ◐ claude-1 #5 {TESTS}"
-    assert joined(second) == ' ◐ claude-2 #5 "running tests…"  ◐ claude-3 #5 "running tests…"  +1 idle'
+    assert joined(second) == f' ◐ claude-2 #5 {TESTS}  ◐ claude-3 #5 "running tests…"  +1 idle'
 
 
 NAMED = replace(entry("working", "claude-1", "#5", TESTS, "asks #4"), name="Ship auth flow")

@@ -111,28 +111,19 @@ async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_f
             await until(pilot, lambda: "store.put(fresh)" in shown(app))
 
 
-@pytest.mark.parametrize(
-    ("size", "rows"),
-    [
-        ((120, 40), [" • ? #4", " • ? #7", " • ✗ #3"]),
-        ((80, 24), [" • ? #7  Approve: delete the old GA property "]),
-    ],
-)
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 @pytest.mark.parametrize("added", [0, 40])
-async def test_what_needs_the_human_stands_above_a_review_in_one_row_or_in_those_that_no_diff_needs(
-    plan, place, make_app, size, rows, added
+async def test_open_questions_and_failures_stand_above_a_review_in_their_words_however_long_its_diff_is(
+    plan, place, make_app, size, added
 ):
     write(place.tree, long_txt="x\n" * added)
     begin(plan, 9, place, branch=BRANCH)
     async with make_app(plan.path).run_test(size=size) as pilot:
         await review(pilot.app, pilot, plan)
-        air = has_air(pilot.app.size)
-        above = lines(pilot.app)[4 + air : 9 + air]
-        if added and size[0] == 120:
-            rows = [" • ? #7  Approve: delete the old GA property "]
-        for line, begins in zip(above, rows, strict=False):
-            assert line.startswith(begins), above
-        assert re.match(r"─ \d files \+.* · unproven: it has no check ", above[len(rows) + air])
+        (rule,) = (at for at, line in enumerate(lines(pilot.app)) if re.match(r"─ \d files \+.* · unproven: ", line))
+        above = " ".join(" ".join(lines(pilot.app)[:rule]).split())
+        for words in ("Which one?", "Approve: delete the old GA property", "test_dst_gap: expected 02:30, got 03:30"):
+            assert words in above
 
 
 async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_the_task_is_back(plan, place, make_app):
@@ -279,7 +270,7 @@ async def test_at_80_columns_the_foot_has_every_key_of_the_work_and_files_take_o
         )
         assert shown(app).count("2 files +7 -1") == 1 and "The work as a whole" in shown(app)
         assert app.screen.files.size.height == 3
-        assert app.screen.side.list.size.height == 12, "what needs the human and what changed take a line each"
+        assert app.screen.side.list.size.height == 9, "what needs the human has four lines at most"
 
 
 async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):
@@ -1023,8 +1014,7 @@ async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_
         await until(pilot, lambda: "store.put" in shown(app))
         head = lines(app)[0]
         assert "#9 Old cookie ban" in head and "robot-1" in head
-        agents = lines(app)[1]
-        assert "◐ claude-1 #5 " in agents, "what agents do"
+        assert any("◐ claude-1 #5 " in line for line in lines(app)[:3]), "what agents do"
         if size[0] < 60:
             assert "✓ 1" in head and "✗ 1" in head
         else:

@@ -79,6 +79,7 @@ class AgentsScreen(Overlay):
             kinds=lambda: kinds,
             below=ROWS_AND_DETAIL,
             note=self._waiting_out_of_sight,
+            has_agents=True,
             rows=lambda: [("Agents", "bold"), (f"   {len(self.members):,}", "$muted")],
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")

@@ -138,7 +138,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
         for text in (
             self.number,
             safe_words(self.name, name, ascii_only=ascii_only),
-            _cut_said(self.said, said, ascii_only=ascii_only),
+            cut_said(self.said, said, ascii_only=ascii_only),
         ):
             if text and cell_len(text) < left:
                 shown += f" {text}"
@@ -214,9 +214,10 @@ class AgentEntries:
     def said(self, member: AgentView) -> str:
         """Return the last word of an agent at work: its tool, else what it said, about its task if it has one."""
         session, word, task = member.session, member.word, member.task
-        if session is not None:
-            said = session.last_message or (asked_for(session) if task is None else "")
-            return one_line(member.tool_use, agent_text.MAX_TOOL_USE) if member.tool is not None else _quoted(said)
+        if session is not None and member.tool is not None:
+            return one_line(member.tool_use, agent_text.MAX_TOOL_USE)
+        if session is not None and (said := session.last_message or (asked_for(session) if task is None else "")):
+            return _quoted(said)
         # A question that is answered stands nowhere as its last words.
         is_over = word is not None and agent_text.is_closed(word, self.context)
         if task is not None and (word is None or is_over or word.task != task.uid):
@@ -374,7 +375,7 @@ def _about(task: TaskLine | None) -> tuple[str, ...]:
     return (f"#{task.number}", one_line(task.name, _MAX_NAME)) if task is not None else ()
 
 
-def _cut_said(text: str, cells: int, *, ascii_only: bool) -> str:
+def cut_said(text: str, cells: int, *, ascii_only: bool = False) -> str:
     """Return a last word cut between words, with the end of its quote; empty where not one word fits."""
     if cell_len(text) <= cells:
         return text

@@ -11,7 +11,7 @@ from textual import events
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing
-from tui_tasks.tui.widgets.agent_entries import LEAST_WORD, AgentEntries, AgentEntry
+from tui_tasks.tui.widgets.agent_entries import LEAST_WORD, AgentEntries, AgentEntry, cut_said
 from tui_tasks.tui.widgets.foot_line import Group
 
 if TYPE_CHECKING:
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 # In cells: the least that an entry takes, with what parts it from the next.
 _LEAST_ENTRY: Final = 7
 # In cells: the room for the last words of an agent at work beside idle ones, and the least in one row; the number of a
-# task. In lines: the least screen that has a second row.
+# task. In lines: the least screen that has a second row, and the least one on which it stands whatever agents do.
 _ROOM_FOR_WORDS: Final = 26
 _SOME_WORDS: Final = 18
 _NUMBER: Final = 4
-_TALL: Final = 30
+_TALL: Final = 24
+_HIGH: Final = 30
 
 
 class _AgentsText(TextDrawing):
-    def __init__(self, context: Context, size: Callable[[], Size]) -> None:
+    def __init__(self, context: Context, size: Callable[[], Size], *, has_list: bool) -> None:
         super().__init__(context)
+        self._tall = _HIGH if has_list else _TALL
         self._agents = AgentEntries(context, self.lasts)
         self._size = size
         self.rows: list[list[Group]] = []
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        self.rows = agent_rows(self.context, self._agents.entries(), self._size(), self._agents.finished())
+        entries, finished = self._agents.entries(), self._agents.finished()
+        self.rows = agent_rows(self.context, entries, self._size(), finished, tall=self._tall)
         drawn: list[Drawn] = [
             [part for at, group in enumerate(row) for part in ((group.gap if at else " ", ""), *group.parts)]
             for row in self.rows
@@ -52,9 +55,11 @@ class AgentLines(HeldLines):
     A click on an agent goes to it.
     """
 
-    def __init__(self, context: Context, *, id: str, on_moved: Callable[[int], None] = lambda by: None) -> None:
-        """`on_moved`: see `HeldLines`."""
-        self._agents = _AgentsText(context, lambda: self.app.size)
+    def __init__(
+        self, context: Context, *, id: str, has_list: bool = False, on_moved: Callable[[int], None] = lambda by: None
+    ) -> None:
+        """`has_list`: whether the screen lists the agents below with their words. `on_moved`: see `HeldLines`."""
+        self._agents = _AgentsText(context, lambda: self.app.size, has_list=has_list)
         super().__init__(context, self._agents, id=id, on_moved=on_moved)
 
     def on_click(self, event: events.Click) -> None:
@@ -69,17 +74,20 @@ class AgentLines(HeldLines):
 
 
 def agent_rows(
-    context: Context, entries: Sequence[AgentEntry], size: Size, finished: Iterable[AgentEntry] = ()
+    context: Context,
+    entries: Sequence[AgentEntry],
+    size: Size,
+    finished: Iterable[AgentEntry] = (),
+    *,
+    tall: int = _TALL,
 ) -> list[list[Group]]:
-    """Return the agents in one row, none on a small screen. A high one has a second row, for those at work, where not
-    all would have room for words. That depends on who is there, not on what they do: it moves nothing below.
+    """Return the agents in one row, none on a small screen. One of `tall` lines has a second row, for those at work, where
+    they would not have room for words. On a high screen that depends on who is there, not on what they do: it moves
+    nothing below.
     """
     if is_compact(size):
         return []
-    gap = _gap(size.width)
-    room = size.width + gap - 2
-    widest = (gap + 4 + cell_len(entry.who) + _NUMBER + _SOME_WORDS for entry in entries)
-    if size.height < _TALL or _number_within(widest, room) == len(entries):
+    if size.height < tall or _has_words_in_one(entries, size):
         return [agent_groups(context, entries, size.width, finished)]
     urgent, work, idle = (
         [one for one in entries if (one.is_at_work, one.state == "idle") == kind]
@@ -92,7 +100,21 @@ def agent_rows(
     else:
         half = (len(work) + 1) // 2
         rows = (urgent, work + idle) if urgent else (work[:half], work[half:] + idle)
+        if urgent and size.height < _HIGH:  # where words have little room
+            rows = (urgent + idle, work)
     return [agent_groups(context, row, size.width) for row in rows if row]
+
+
+def _has_words_in_one(entries: Sequence[AgentEntry], size: Size) -> bool:
+    """Return whether one row has room for words of all; on a screen that is not high, as they stand there now."""
+    gap = _gap(size.width)
+    room = size.width + gap - 2
+    if size.height >= _HIGH:
+        widest = (gap + 4 + cell_len(one.who) + _NUMBER + _SOME_WORDS for one in entries)
+        return _number_within(widest, room) == len(entries)
+    busy = [one for one in entries if one.state != "idle"]
+    sizes = (gap + one.size(_SOME_WORDS) for one in busy)
+    return not any(one.is_at_work for one in busy) or _number_within(sizes, room) == len(busy)
 
 
 def agent_groups(
@@ -187,9 +209,26 @@ def _gap(width: int) -> int:
 def _shares(shown: Sequence[AgentEntry], room: int, gap: int) -> tuple[list[int], list[int]]:
     """Return the cells of the names of their tasks and of their last words, which come first."""
     spare = room + gap - sum(gap + entry.size(0) for entry in shown)
-    said = _with_blanks([cell_len(entry.said) for entry in shown], spare)
+    said = _filled([entry.said for entry in shown], _with_blanks([cell_len(entry.said) for entry in shown], spare))
     spare -= sum(cells + bool(cells) for cells in said)
     return _with_blanks([cell_len(entry.name) for entry in shown], spare), said
+
+
+def _filled(texts: Sequence[str], shares: Sequence[int]) -> list[int]:
+    """Return the shares of texts with what a cut between words leaves free given to the first that lack it."""
+    filled = [_needed(text, share) for text, share in zip(texts, shares, strict=True)]
+    spare = sum(shares) - sum(filled)
+    for at, text in enumerate(texts):
+        if filled[at]:
+            more = _needed(text, filled[at] + spare) - filled[at]
+            spare, filled[at] = spare - more, filled[at] + more
+    return filled
+
+
+def _needed(text: str, share: int) -> int:
+    """Return the least share in which a text is cut as in this one."""
+    shown = cut_said(text, share)
+    return cell_len(shown) + (shown not in ("", text) and not shown.endswith('"'))
 
 
 def _number_within(sizes: Iterable[int], room: int) -> int:

@@ -319,16 +319,17 @@ class ScreenHead:
         counts: Callable[[int], Sequence[Group]] | None = None,
         begins: Callable[[], int] = lambda: 0,
         has_row: bool = True,
+        has_agents: bool = False,
         rows: Callable[[], Sequence[Part]] = lambda: (),
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
         for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
         counts for a width: then nothing else here counts. `begins`: see `ChangesLine`. `has_row`: see `counts_line`.
-        `rows` returns the title of the rule above the screen's rows, which a small screen leaves out.
+        `has_agents`: whether the screen lists the agents. `rows` returns the title of the rule above the screen's rows, which a small screen leaves out.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
-        self._agents = AgentLines(context, id=f"{id}-agents")
+        self._agents = AgentLines(context, id=f"{id}-agents", has_list=has_agents)
         self._counts = counts_line(context, id=f"{id}-now", own=counts, has_row=has_row)
         self._changes = ChangesLine(context, begins) if counts is not None else None
         self._needs = NeedsLines(

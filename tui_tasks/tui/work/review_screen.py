@@ -49,12 +49,9 @@ _AROUND: Final = 4
 # In cells: the ends of a rule.
 _ENDS: Final = 4
 _LEAST_FILES: Final = 3
-# What has rows above a review, and how many at most. The lines of the screen beside those and the diff, and of the
-# diff beside those that were changed.
+# What has rows above a review, and how many at most.
 _ABOVE: Final = tuple(kind for kind in ALL if kind != REVIEW)
 _MOST_ABOVE: Final = 4
-_AROUND_DIFF: Final = 8
-_AROUND_CHANGED: Final = 8
 
 
 class ReviewScreen(Overlay):
@@ -82,6 +79,7 @@ class ReviewScreen(Overlay):
     ReviewScreen.-narrow.-diff #files-side, ReviewScreen.-short.-diff #files-side { display: none; }
     ReviewScreen.-narrow.-diff #review-rule, ReviewScreen.-short.-diff #review-rule,
     ReviewScreen.-stacked.-tall #review-rule, ReviewScreen.-wide.-tall #review-rule { display: none; }
+    ReviewScreen.-stacked.-tall #diff-head { display: none; }
     ReviewScreen.-narrow.-diff #diff-side, ReviewScreen.-short.-diff #diff-side { display: block; }
     """
 
@@ -95,7 +93,7 @@ class ReviewScreen(Overlay):
         self.side = DiffSide(context, self.files, self.reviewed, lambda: self.is_open, self.show_side)
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._head = ScreenHead(
-            context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=self._rows_above
+            context, self._title, id="review", kinds=lambda: _ABOVE, below=ROWS_AND_DETAIL, most=lambda: _MOST_ABOVE
         )
         self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
         summary = review_text.WorkSummary(
@@ -207,14 +205,6 @@ class ReviewScreen(Overlay):
         if high != self._files_high:
             self._files_high = high
             self.files.styles.height = high
-
-    def _rows_above(self) -> int:
-        """Return how many rows what needs the human has: one, and more where the longest diff leaves lines free."""
-        review = self.reviewed.facts.review
-        if review is None or not is_wide(self.size):
-            return 1
-        longest = max(((one.insertions or 0) + (one.deletions or 0) for one in review.files), default=0)
-        return max(1, min(_MOST_ABOVE, self.size.height - _AROUND_DIFF - _AROUND_CHANGED - longest))
 
     def _head_again(self) -> None:
         for part in (self._head, self._facts_line, self._summary):
