@@ -146,7 +146,7 @@ def test_every_state_fits_in_its_column_with_the_longest_age(width):
 
 
 @pytest.mark.parametrize(
-    ("height", "doing", "question"), [(27, "running tests 14/22", 1), (20, "running tests 14/2…  ? asks 9m ", 0)]
+    ("height", "doing", "question"), [(30, "running tests 14/22", 1), (20, "running tests 14/2…  ? asks 9m ", 0)]
 )
 async def test_at_80_columns_a_question_never_takes_the_place_of_what_its_agent_does(
     people, make_app, height, doing, question
@@ -172,7 +172,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
             for number in range(20):
                 asks_permission(Sessions(store), f"more {number}", at(20, 14))
         await settle(pilot, "A", "g")
-        assert "overloaded" not in "".join(below(app)) and "↓ 14 below need you  G" in lines(app)[0]
+        assert "overloaded" not in "".join(below(app)) and "↓ 16 below need you  G" in lines(app)[0]
 
 
 async def test_an_agent_that_failed_without_a_task_is_named_by_its_prompt(people, make_app):
@@ -323,13 +323,18 @@ async def test_a_permission_that_stands_there_whole_is_allowed_from_the_line(peo
         assert ask_of(app, name).answer == "Allow"
 
 
-async def test_seven_agents_have_lines_beside_a_permission_that_stands_there_whole(people, make_app):
+async def test_beside_a_permission_that_stands_whole_the_other_questions_have_rows_above_in_their_words(
+    people, make_app
+):
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A")
         name = _waits_for_permission(app)
         await go_to(pilot, name)
-        assert len(app.screen.window.rows_on_screen) == 7
+        assert len(app.screen.window.rows_on_screen) == 5
+        head = " ".join("\n".join(lines(app)[:9]).split())
+        assert "• ? #7 Approve: delete the old GA property" in head and "lockfile. Which one?" in head
+        assert "Bash: rm" not in head, "the note has it"
         drawn = [line.strip() for line in lines(app)]
         assert "y Allow once   n Deny   a choose…" in drawn
         assert 'Allow once, and from now on every "make ..." in api (settings.local.json)' in drawn

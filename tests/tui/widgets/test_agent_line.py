@@ -61,8 +61,8 @@ MANY = (
         (80, " ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"),
         (
             120,
-            ' ✗ claude-5   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 "running tests…"   ◐ claude-4 Edit…'
-            "   +1 idle",
+            ' ✗ claude-5   ? claude-2 waiting #7   ? claude-3 waiting   ◐ claude-1 #5 "running tests…"'
+            "   ◐ claude-4 Edit…   +1 idle",
         ),
         (
             160,
@@ -120,7 +120,7 @@ AT_WORK = f" ◐ claude-1 #5 {TESTS}  ◐ claude-4 Edit src/auth.py"
     [
         ((40, 12), []),
         ((80, 23), [" ✗ claude-5  ? claude-2 #7  ? claude-3  ◐ claude-1 #5  ◐ claude-4  +1 idle"]),
-        ((80, 24), [f"{BUSY}  +1 idle", AT_WORK]),
+        ((80, 24), [f"{BUSY}  ○ claude-6 idle", AT_WORK]),
         ((120, 40), [BUSY, f"{AT_WORK}  ○ claude-6 idle"]),
         ((260, 40), [f"{BUSY}{AT_WORK.replace(' ◐', '  ◐', 1)}  ○ claude-6 idle"]),
     ],

@@ -34,7 +34,6 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.layout import has_air
 from tui_tasks.tui.work import attaching, diff_lines, diff_side, reviewed_work, work_actions
 from tui_tasks.tui.work.accept_form import AcceptForm
 from tui_tasks.tui.work.review_screen import ReviewScreen

@@ -396,7 +396,11 @@ class AgentsList(VirtualList[AgentsRow]):
 
     def lines_of(self, row: AgentsRow) -> int:
         """Return how many lines all that is said of an agent takes."""
-        return 1 + len(self._agent_rows.others(row, self.size.width or self.app.size.width))
+        drawing = self._agent_rows
+        brief, drawing.brief = drawing.brief, set()
+        lines = 1 + len(drawing.others(row, self.size.width or self.app.size.width))
+        drawing.brief = brief
+        return lines
 
     @override
     def row_heights(self) -> Sequence[int] | None:

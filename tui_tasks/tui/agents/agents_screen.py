@@ -37,14 +37,17 @@ from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
-from tui_tasks.tui.widgets.open_needs import AGENTS, CHECKS, FAILURES, HELD, REVIEW
+from tui_tasks.tui.widgets.open_needs import ASKS, CHECKS, FAILURES, HELD, REVIEW, Need
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 56
-# The lines of the note at least, and the lines of titles, rule and foot.
-_LEAST_NOTE: Final = 4
+# What has rows above the agents: their trouble is in their own, and their questions where these have room.
+_KINDS: Final = (ASKS, CHECKS, HELD, REVIEW, *FAILURES)
+# The lines of the note and of the agents at least, and the lines of titles, rule and foot.
+_LEAST_NOTE: Final = 3
+_LEAST_ROWS: Final = 3
 _AROUND: Final = 3
 
 
@@ -71,12 +74,12 @@ class AgentsScreen(Overlay):
         self._rows.no_match = self._no_match
         self.order = AgentOrder(context, self._quiet_after)
         self.window = AgentsList(context, self._rows)
-        kinds = (AGENTS, CHECKS, HELD, REVIEW, *FAILURES)
         self._head = ScreenHead(
             context,
             self._title,
             id="agents",
-            kinds=lambda: kinds,
+            kinds=lambda: _KINDS,
+            leaves_out=self._is_in_rows,
             below=ROWS_AND_DETAIL,
             note=self._waiting_out_of_sight,
             has_agents=True,
@@ -106,9 +109,10 @@ class AgentsScreen(Overlay):
         self.offers_to_open = False
         """Whether the foot has the key that opens it in place of those that answer it."""
         # Kept, as measuring it looks at all agents.
-        self._head_height = 0
+        self._head_height = self._head_most = 0
         # The lines of the agents; None: all that there are.
         self._rows_high: int | None = None
+        self._has_all_questions = True
         # The places of the agents that wait for the human or are in trouble, which the title counts at each move.
         self._needing: Sequence[int] = ()
         self.shows_gone = False
@@ -130,7 +134,7 @@ class AgentsScreen(Overlay):
         """Read the agents."""
         self._replace(self._read())
         self._rows.fit(self.members)
-        self._head_height = self._head.height(self.size)
+        self._measure_head()
         self._fit_rows()
         self.window.show(self.listed, self._first)
         self.window.focus()
@@ -270,21 +274,39 @@ class AgentsScreen(Overlay):
     @property
     def _room(self) -> int:
         """How many lines the agents and the note have."""
-        return self.size.height - self._head_height - _AROUND - is_wide(self.size)
+        return self._room_below(self._head_height)
+
+    def _room_below(self, head: int) -> int:
+        return self.size.height - head - _AROUND - is_wide(self.size)
+
+    def _is_in_rows(self, need: Need) -> bool:
+        """Return whether the screen says of a question what it is: in the row of its agent, or in the note."""
+        return need.kind == ASKS and (self._has_all_questions or need.agent == self.window.cursor)
+
+    def _measure_head(self) -> None:
+        self._head_height, self._head_most = self._head.height(self.size), self._head.most(self.size)
 
     def _note_room(self) -> int:
         """Return how many lines the note has."""
         return max(_LEAST_NOTE, self._room - (self._rows_high or 0))
 
     def _fit_rows(self) -> None:
-        """Give the agents the lines that they need, and the note all others: a third at least, and up to half of the
-        screen where the question under the cursor is whole in them.
+        """Give the agents the lines that they need, and the note all others: a third at least where not all agents have
+        the lines that they need, and up to half of the screen where the question under the cursor is whole in them.
+        Questions that agents have no lines for have rows above, unless these would leave too little for that one.
         """
-        rows, room, high = self.listed.rows, self._room, None
+        rows, high, had_all = self.listed.rows, None, self._has_all_questions
         if not self.small:
-            needed = sum(map(self.window.lines_of, rows)) + has_air(self.size) if len(rows) < room else room
             asked = min(self._note_text.asked_lines(self.size.width), self.size.height // 2)
-            high = max(3, min(needed, room - max(_LEAST_NOTE, room // 3, asked)))
+            least, most = max(_LEAST_NOTE, asked), self._room_below(self._head_most)
+            is_short = len(rows) < self._room
+            needed = sum(map(self.window.lines_of, rows)) + has_air(self.size) if is_short else self._room
+            self._has_all_questions = needed <= (self._room if had_all else most) - least or most < least + _LEAST_ROWS
+            if self._has_all_questions != had_all:
+                self._head.free_needs()
+                self._head_height = self._head.height(self.size)
+            room = self._room
+            high = needed if needed <= room - least else max(_LEAST_ROWS, min(needed, room - max(least, room // 3)))
         if high != self._rows_high:
             self._rows_high = high
             self.window.styles.height = "1fr" if high is None else high
@@ -379,7 +401,7 @@ class AgentsScreen(Overlay):
         """Read all agents, and draw the lines of those that changed; return their names."""
         before = self.window.keys_on_screen
         changed = self._replace(self._read(self.window.cursor))
-        self._head_height = self._head.height(self.size)
+        self._measure_head()
         self._fit_rows()
         self.window.change(changed)
         self._row_moves += self.window.keys_on_screen != before
@@ -402,7 +424,7 @@ class AgentsScreen(Overlay):
 
     def on_resize(self) -> None:
         """Adapt the layout to the size."""
-        self._head_height = self._head.height(self.size)
+        self._measure_head()
         self._fit_rows()
         self.window.redraw()
         self._show()
@@ -415,6 +437,8 @@ class AgentsScreen(Overlay):
         self.shown_view = self.view
         self._note_text.put(self.member, self.shown_view, self.size.height // 2)
         self._fit_rows()
+        if not self._has_all_questions:
+            self._head.free_needs()  # the question in the note has no row
         for part in (self._note_title, self._note, self._head.title, self._titles):
             part.redraw()
         self.call_after_refresh(self._note_painted)

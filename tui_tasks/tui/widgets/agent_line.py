@@ -81,9 +81,9 @@ def agent_rows(
     *,
     tall: int = _TALL,
 ) -> list[list[Group]]:
-    """Return the agents in one row, none on a small screen. One of `tall` lines has a second row, for those at work, where
-    they would not have room for words. On a high screen that depends on who is there, not on what they do: it moves
-    nothing below.
+    """Return the agents in one row, none on a small screen. One of `tall` lines has a second row, for those at work,
+    where they would not have room for words. On a high screen that depends on who is there, not on what they do: it
+    moves nothing below.
     """
     if is_compact(size):
         return []

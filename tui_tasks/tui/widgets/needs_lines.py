@@ -96,8 +96,9 @@ class NeedsText(TextDrawing):
     """Draws a row for what has changed, if `has_changes`, and one for each thing that needs the human, as far as the
     rows suffice; the counts above name or count the others.
 
-    `rows` returns how many there are, `kinds` the kinds of entries. Below them is an empty row where there is air;
-    where there are none, only if `has_title`: else the rule below is empty.
+    `rows` returns how many there are, `kinds` the kinds of entries, `leaves_out` which of these stand below. Below
+    them is an empty row where there is air; where there are none, only if `has_title`: else the rule below is
+    empty.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class NeedsText(TextDrawing):
         size: Callable[[], Size],
         rows: Callable[[], int],
         kinds: Callable[[], Collection[int]],
+        leaves_out: Callable[[Need], bool],
         *,
         has_title: bool,
         has_changes: bool,
@@ -116,6 +118,7 @@ class NeedsText(TextDrawing):
         self._changes = Changes(context, self.lasts) if has_changes else None
         self._rows = rows
         self._kinds = kinds
+        self._leaves_out = leaves_out
         self._needs = Needs(context, self.lasts)
         self.acts: list[Act] = []
         """What a click does on each line."""
@@ -133,7 +136,8 @@ class NeedsText(TextDrawing):
 
     def _entries(self, width: int) -> list[Drawn]:
         rows, kinds = self._rows(), self._kinds()
-        needs = grouped((need for need in self._needs.all() if need.kind in kinds), self._why) if rows else []
+        own = (need for need in self._needs.all() if need.kind in kinds and not self._leaves_out(need))
+        needs = grouped(own, self._why) if rows else []
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
@@ -300,6 +304,7 @@ class NeedsLines(HeldLines):
         *,
         id: str,
         kinds: Callable[[], Collection[int]] = lambda: ALL,
+        leaves_out: Callable[[Need], bool] = lambda need: False,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,
         has_title: bool = False,
@@ -317,7 +322,7 @@ class NeedsLines(HeldLines):
 
         self._most_rows = rows
         self._needs = NeedsText(
-            context, lambda: self.app.size, rows, kinds, has_title=has_title, has_changes=has_changes
+            context, lambda: self.app.size, rows, kinds, leaves_out, has_title=has_title, has_changes=has_changes
         )
         super().__init__(context, self._needs, id=id, on_moved=on_moved)
 

@@ -22,7 +22,7 @@ from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import Changes, Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
-from tui_tasks.tui.widgets.open_needs import ALL, Needs
+from tui_tasks.tui.widgets.open_needs import ALL, Need, Needs
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -313,6 +313,7 @@ class ScreenHead:
         *,
         id: str,
         kinds: Callable[[], Collection[int]] = lambda: ALL,
+        leaves_out: Callable[[Need], bool] = lambda need: False,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,
         note: Callable[[], str] = lambda: "",
@@ -322,10 +323,12 @@ class ScreenHead:
         has_agents: bool = False,
         rows: Callable[[], Sequence[Part]] = lambda: (),
     ) -> None:
-        """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `below` rows are kept
+        """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `leaves_out` whether
+        it lists one of these all the same; `below` rows are kept
         for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
         counts for a width: then nothing else here counts. `begins`: see `ChangesLine`. `has_row`: see `counts_line`.
-        `has_agents`: whether the screen lists the agents. `rows` returns the title of the rule above the screen's rows, which a small screen leaves out.
+        `has_agents`: whether the screen lists the agents. `rows` returns the title of the rule above the screen's
+        rows, which a small screen leaves out.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
@@ -333,7 +336,13 @@ class ScreenHead:
         self._counts = counts_line(context, id=f"{id}-now", own=counts, has_row=has_row)
         self._changes = ChangesLine(context, begins) if counts is not None else None
         self._needs = NeedsLines(
-            context, id=f"{id}-needs", kinds=kinds, below=below, most=most, has_changes=has_row and counts is None
+            context,
+            id=f"{id}-needs",
+            kinds=kinds,
+            leaves_out=leaves_out,
+            below=below,
+            most=most,
+            has_changes=has_row and counts is None,
         )
         self._rows = rows
         self._rule = ChangesRule(context, self._title_of_rows, id=f"{id}-rule", has_rows=lambda: self._needs.has_needs)
@@ -365,6 +374,16 @@ class ScreenHead:
             return 3
         held = (line.get_content_height(screen, screen, screen.width) for line in (self._agents, self._needs))
         return 2 + sum(held) + self._rule.display
+
+    def most(self, screen: Size) -> int:
+        """Return the same with as many rows of what needs the human as there may be."""
+        if is_compact(screen):
+            return self.height(screen)
+        return 2 + self._agents.get_content_height(screen, screen, screen.width) + self._needs.most() + 1
+
+    def free_needs(self) -> None:
+        """Draw what needs the human again, without the lines that are empty by now."""
+        self._needs.free()
 
     def redraw(self) -> None:
         """Draw the lines again."""
