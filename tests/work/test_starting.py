@@ -235,6 +235,13 @@ def test_the_settings_name_the_program_to_propose_else_the_last_that_has_not_fai
     assert not live_settings.work_problem()
 
 
+def test_a_start_by_default_that_fails_because_settings_are_not_used_says_why(configure, starter, task, monkeypatch):
+    configure("true", '[work.program.bad]\ncommand = ["true"]')
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Conflict, match=r"no program claude .*\. Your \[work\] is not used\. .*no \{prompt\}$"):
+        starter.start(task, Request())
+
+
 def test_settings_that_are_not_used_say_why(configure):
     configure("true", '[work.program.bad]\ncommand = ["true"]')
     assert live_settings.work_problem().endswith(": work: program.bad: the command has no {prompt}")

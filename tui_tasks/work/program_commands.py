@@ -72,15 +72,19 @@ def check(settings: WorkSettings, program: str) -> None:
         NotFound: there is no program of that name.
         Conflict: it is not installed.
     """
+    problem = live_settings.work_problem()
     if program not in settings.names():
-        if problem := live_settings.work_problem():
+        if problem:
             raise NotFound("program", program, f". {problem}")
         names = ", ".join(settings.names())
         raise NotFound("program", f"{program}; use one of {names}, or set [work.program.{program}]")
     word = _words(settings, program)[0]
     if shutil.which(word) is None:
+        why = f". {problem}" if problem else ""
         where = f"correct [work.program.{program}] in the settings" if program in settings.programs else "install it"
-        raise Conflict(f"{program} cannot be started: no program {word} ({where}, or choose another)", program=program)
+        raise Conflict(
+            f"{program} cannot be started: no program {word} ({where}, or choose another){why}", program=program
+        )
 
 
 def proposed(store: Store, settings: WorkSettings) -> str:

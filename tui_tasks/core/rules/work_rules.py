@@ -150,7 +150,10 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
                 raise Conflict(f"{waits}: merge or discard it first, or {beside}", id=task.uid)
             raise Conflict(f"{other.agent} is at work on {named(task)}: wait for it, or {beside}", id=task.uid)
         if (other.machine, other.worktree) == (tx.db.machine, op.worktree) and not op.is_shared:
-            raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
+            beside = "merge or discard its work first, or start another agent there as well (--share)"
+            raise Conflict(
+                f"{other.agent} is at work in {op.worktree}: {beside}", worktree=op.worktree, agent=other.agent
+            )
 
 
 def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
@@ -321,7 +324,7 @@ def set_auto(tx: Transaction, op: SetAuto) -> Auto:
         raise Conflict(f"{home.name} is archived", id=home.uid)
     for name in ("at_once", "failures"):
         if getattr(op, name) < 1:
-            raise InvalidArgument(name, f"{name} is 1 or more")
+            raise InvalidArgument(name, f"{name.replace('_', ' ')} must be 1 or more")
     known = work_queries.auto_of(tx.db, home.uid)
     after = known.after if known is not None and known.is_on else work_queries.last_work(tx.db)
     fields = {name: getattr(op, name) for name in ("program", "folder", "at_once", "failures", "stays", "host")}
