@@ -377,7 +377,7 @@ def test_a_task_that_was_given_to_the_program_is_for_each_of_its_sessions(
 
 
 @pytest.fixture
-def box(program: Player, store: Store) -> Iterator[Callable[[], Folder]]:
+def session_folder(program: Player, store: Store) -> Iterator[Callable[[], Folder]]:
     """Where hooks find messages for the session."""
     program.play(payload("SessionStart", "s-1"))
     opened: list[Folder] = []
@@ -400,42 +400,45 @@ def texts(reply: dict[str, Any]) -> list[str]:
 
 
 def test_a_message_that_went_with_a_reply_is_given_by_no_hook(
-    server: Server, box: Callable[[], Folder], store: Store, clock: Clock
+    server: Server, session_folder: Callable[[], Folder], store: Store, clock: Clock
 ) -> None:
     human(store, clock, SendMessage("claude-1", "One"))
-    waiting = message_folders.letters(box())
+    waiting = message_folders.files(session_folder())
     human(store, clock, SendMessage("claude-1", "Two"))
     assert len(waiting) == 1
     reply = server.request("tasklist:display")
     assert texts(reply) == ["One", "Two"]
     assert texts(server.request("tasklist:display")) == []
-    assert message_folders.claim(box(), (message_folders.MESSAGE,)) == []
+    assert message_folders.claim(session_folder(), (message_folders.MESSAGE,)) == []
 
 
 def test_a_message_that_a_hook_gives_goes_with_no_reply(
-    server: Server, box: Callable[[], Folder], store: Store, clock: Clock
+    server: Server, session_folder: Callable[[], Folder], store: Store, clock: Clock
 ) -> None:
     for text in ("One", "Two"):
         human(store, clock, SendMessage("claude-1", text))
-    opened = box()
+    opened = session_folder()
     given = message_folders.claim(opened, (message_folders.MESSAGE,))
     human(store, clock, SendMessage("claude-1", "Three"))
     # While the hook has not printed them, what comes after waits.
     assert texts(server.request("tasklist:display")) == []
     message_folders.settle(opened, given, printed=True)
     assert texts(server.request("tasklist:display")) == ["Three"]
-    box()
+    session_folder()
     assert texts(server.request("tasklist:display")) == []
 
 
 def test_what_ends_the_turn_is_left_to_hooks(
-    server: Server, box: Callable[[], Folder], store: Store, clock: Clock
+    server: Server, session_folder: Callable[[], Folder], store: Store, clock: Clock
 ) -> None:
     human(store, clock, SendMessage("claude-1", "One"))
     human(store, clock, SendMessage("claude-1", "Stop.", ends_turn=True))
     human(store, clock, SendMessage("claude-1", "Two"))
     assert texts(server.request("tasklist:display")) == ["One"]
-    assert [letter.kind for letter in message_folders.letters(box())] == [message_folders.STOP, message_folders.MESSAGE]
+    assert [file.kind for file in message_folders.files(session_folder())] == [
+        message_folders.STOP,
+        message_folders.MESSAGE,
+    ]
 
 
 def test_the_inbox_is_that_of_the_session(server: Server, program: Player, store: Store, clock: Clock) -> None:

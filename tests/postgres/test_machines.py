@@ -253,10 +253,10 @@ def test_a_message_is_left_for_the_hook_of_the_sessions_own_machine_alone(store_
     for store, expected in ((here, 1), (there, 0)):
         reply_sender.ReplySender(store).look(clock.now())
         with Folder(hooks_folder(store.path), make=False) as folder:
-            box = message_folders.opened(folder, "claude", "s1", make=False)
-            assert (box is not None) == bool(expected)
-            if box is not None:
-                box.close()
+            session_folder = message_folders.opened(folder, "claude", "s1", make=False)
+            assert (session_folder is not None) == bool(expected)
+            if session_folder is not None:
+                session_folder.close()
 
 
 def test_the_json_of_agents_names_the_machine_of_each(store_on):

@@ -98,17 +98,17 @@ def test_each_program_gets_it_in_its_own_form(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], program: str, event: str, form: Any
 ) -> None:
     with Folder(str(tmp_path / "hooks"), make=True) as folder:
-        box = message_folders.opened(folder, program, "s-1", make=True)
-        assert box is not None
-        message_folders.put(box, 7, "Stop\nthat.")
+        session_folder = message_folders.opened(folder, program, "s-1", make=True)
+        assert session_folder is not None
+        message_folders.put(session_folder, 7, "Stop\nthat.")
         carry_out(folder, program, claude(event))
         output = json.loads(capfdbinary.readouterr().out)
         if form == "context":
             assert output == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "Stop\nthat."}}
         else:
             assert output == form | {"reason": "Stop\nthat."}
-        assert message_folders.delivered_until(box) == 7
-        box.close()
+        assert message_folders.delivered_until(session_folder) == 7
+        session_folder.close()
 
 
 def carry_out(folder: Folder, program: str, payload: dict[str, Any]) -> None:
@@ -131,13 +131,13 @@ def test_what_is_not_the_agents_own_event_carries_nothing(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], payload: Any
 ) -> None:
     with Folder(str(tmp_path / "hooks"), make=True) as folder:
-        box = message_folders.opened(folder, "claude", "s-1", make=True)
-        assert box is not None
-        message_folders.put(box, 7, "Hello")
+        session_folder = message_folders.opened(folder, "claude", "s-1", make=True)
+        assert session_folder is not None
+        message_folders.put(session_folder, 7, "Hello")
         carry_out(folder, "claude", payload)
         assert capfdbinary.readouterr().out == b""
-        assert [letter.state for letter in message_folders.letters(box)] == [""]
-        box.close()
+        assert [file.state for file in message_folders.files(session_folder)] == [""]
+        session_folder.close()
 
 
 def test_a_message_that_could_not_be_printed_waits_for_the_next_event(tmp_path: Path) -> None:
@@ -153,19 +153,19 @@ def test_a_message_that_could_not_be_printed_waits_for_the_next_event(tmp_path: 
 
 def test_a_message_whose_hook_was_killed_before_it_printed_waits_again(tmp_path: Path) -> None:
     with Folder(str(tmp_path / "hooks"), make=True) as folder:
-        box = message_folders.opened(folder, "claude", "s-1", make=True)
-        assert box is not None
-        message_folders.put(box, 7, "Hello")
+        session_folder = message_folders.opened(folder, "claude", "s-1", make=True)
+        assert session_folder is not None
+        message_folders.put(session_folder, 7, "Hello")
         with Started([sys.executable, "-c", "pass"]) as ended:
             pass
-        box.rename("000000000007.message", f"000000000007.message.claimed-{ended.pid}")
-        assert message_folders.claim(box, (message_folders.MESSAGE,)) == []
-        message_folders.give_back(box)
-        [(letter, text)] = message_folders.claim(box, (message_folders.MESSAGE,))
-        assert (letter.number, text) == (7, "Hello")
-        message_folders.give_back(box)
-        assert [one.state for one in message_folders.letters(box)] == [f"claimed-{os.getpid()}"]
-        box.close()
+        session_folder.rename("000000000007.message", f"000000000007.message.claimed-{ended.pid}")
+        assert message_folders.claim(session_folder, (message_folders.MESSAGE,)) == []
+        message_folders.give_back(session_folder)
+        [(file, text)] = message_folders.claim(session_folder, (message_folders.MESSAGE,))
+        assert (file.number, text) == (7, "Hello")
+        message_folders.give_back(session_folder)
+        assert [one.state for one in message_folders.files(session_folder)] == [f"claimed-{os.getpid()}"]
+        session_folder.close()
 
 
 def test_hooks_that_run_at_once_deliver_a_message_once(tmp_path: Path) -> None:
@@ -213,10 +213,10 @@ def test_a_message_is_taken_back_until_a_hook_has_claimed_it(tmp_path: Path) -> 
         at.writes("Wait")
         (wait,) = ask_queries.waiting(store.db, "claude-1")
         with Folder(hooks_folder(str(db)), make=False) as folder:
-            box = message_folders.opened(folder, "claude", "s-1", make=False)
-            assert box is not None
-            with box:
-                message_folders.claim(box, (message_folders.MESSAGE,))
+            session_folder = message_folders.opened(folder, "claude", "s-1", make=False)
+            assert session_folder is not None
+            with session_folder:
+                message_folders.claim(session_folder, (message_folders.MESSAGE,))
         with pytest.raises(Conflict, match="claude-1 has the message already"):
             reply_sender.take_back(store, wait, wait.sent_at)
         assert ask_queries.waiting(store.db, "claude-1") == (wait,)

@@ -49,7 +49,7 @@ from tui_tasks.hooks.programs.payload_fields import (
     whole_list,
 )
 from tui_tasks.hooks.replies import message_folders
-from tui_tasks.hooks.replies.message_folders import Letter
+from tui_tasks.hooks.replies.message_folders import MessageFile
 from tui_tasks.hooks.session_records import Ending, Item, Part, Record, as_given
 
 _log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class _Queuing(msgspec.Struct):
 
     agent: str
     session: str
-    messages: list[tuple[Letter, str]]
+    messages: list[tuple[MessageFile, str]]
     process: subprocess.Popen[bytes]
     until: float
 
@@ -224,9 +224,9 @@ class CodexQueue:
             if self._queuing is not None:
                 self._follow_command(folder, self._queuing)
                 return
-            boxes = [name for name in message_folders.sessions(folder) if name.startswith(f"{PROGRAM}-")]
-            for seen in session_queries.current(self._store.db) if boxes else ():
-                if message_folders.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
+            folders = [name for name in message_folders.sessions(folder) if name.startswith(f"{PROGRAM}-")]
+            for seen in session_queries.current(self._store.db) if folders else ():
+                if message_folders.name_of(PROGRAM, seen.session.session) in folders and self._can_take(seen):
                     self._start_command(folder, seen)
                     return
 
@@ -242,11 +242,11 @@ class CodexQueue:
 
     def _start_command(self, folder: Folder, seen: Seen) -> None:
         program = shutil.which(PROGRAM)
-        box = message_folders.opened(folder, PROGRAM, seen.session.session, make=False)
-        if program is None or box is None:
+        session_folder = message_folders.opened(folder, PROGRAM, seen.session.session, make=False)
+        if program is None or session_folder is None:
             return
-        with box:
-            messages = message_folders.claim(box, (message_folders.MESSAGE,))
+        with session_folder:
+            messages = message_folders.claim(session_folder, (message_folders.MESSAGE,))
             if not messages:
                 return
             text = "\n\n".join(words for _, words in messages)
@@ -261,7 +261,7 @@ class CodexQueue:
             except (OSError, ValueError) as error:  # it is too long, or holds a NUL
                 _log.warning("codex queue: %s", error)
                 self._refused.add(seen.session.uid)
-                message_folders.settle(box, messages, printed=False)
+                message_folders.settle(session_folder, messages, printed=False)
                 return
         self._queuing = _Queuing(seen.session.uid, seen.session.session, messages, process, time.monotonic() + _LIMIT)
 
@@ -276,10 +276,10 @@ class CodexQueue:
         if status != 0:
             _log.warning("codex queue for %s ended with status %s", queuing.agent, status)
             self._refused.add(queuing.agent)
-        box = message_folders.opened(folder, PROGRAM, queuing.session, make=False)
-        if box is not None:
-            with box:
-                message_folders.settle(box, queuing.messages, printed=status == 0)
+        session_folder = message_folders.opened(folder, PROGRAM, queuing.session, make=False)
+        if session_folder is not None:
+            with session_folder:
+                message_folders.settle(session_folder, queuing.messages, printed=status == 0)
 
 
 def _is_of_this_user(record: str) -> bool:

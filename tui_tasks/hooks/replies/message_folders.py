@@ -18,7 +18,7 @@ _CLAIMED, _DELIVERED = "claimed-", "delivered"
 _MAX_NAME = 200
 
 
-class Letter:
+class MessageFile:
     """A message in its folder.
 
     Attributes:
@@ -53,8 +53,8 @@ def opened(folder: Folder, program: str, session: str, *, make: bool) -> Folder 
         OSError: it cannot be opened.
     """
     try:
-        with Folder(FOLDER, make=make, inside=folder) as outbox:
-            return Folder(name_of(program, session), make=make, inside=outbox)
+        with Folder(FOLDER, make=make, inside=folder) as all_folders:
+            return Folder(name_of(program, session), make=make, inside=all_folders)
     except FileNotFoundError:
         return None
 
@@ -62,136 +62,136 @@ def opened(folder: Folder, program: str, session: str, *, make: bool) -> Folder 
 def sessions(folder: Folder) -> list[str]:
     """Return the folder names of sessions that have or had messages."""
     try:
-        with Folder(FOLDER, make=False, inside=folder) as outbox:
-            return outbox.names()
+        with Folder(FOLDER, make=False, inside=folder) as all_folders:
+            return all_folders.names()
     except FileNotFoundError:
         return []
 
 
 def remove(folder: Folder, name: str, *, with_content: bool = False) -> None:
     """Remove the folder of a session if it is empty, or in any case."""
-    with Folder(FOLDER, make=False, inside=folder) as outbox:
+    with Folder(FOLDER, make=False, inside=folder) as all_folders:
         if with_content:
-            with Folder(name, make=False, inside=outbox) as box:
-                for held in os.listdir(box.fd):
-                    box.remove(held)
+            with Folder(name, make=False, inside=all_folders) as session_folder:
+                for held in os.listdir(session_folder.fd):
+                    session_folder.remove(held)
         else:
-            _remove_lone_process(outbox, name)
+            _remove_lone_process(all_folders, name)
         try:
-            os.rmdir(name, dir_fd=outbox.fd)
+            os.rmdir(name, dir_fd=all_folders.fd)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
                 raise
 
 
-def _remove_lone_process(outbox: Folder, name: str) -> None:
+def _remove_lone_process(all_folders: Folder, name: str) -> None:
     try:
-        with Folder(name, make=False, inside=outbox) as box:
-            if os.listdir(box.fd) == [_PROCESS]:
-                box.remove(_PROCESS)
+        with Folder(name, make=False, inside=all_folders) as session_folder:
+            if os.listdir(session_folder.fd) == [_PROCESS]:
+                session_folder.remove(_PROCESS)
     except FileNotFoundError:
         pass
 
 
-def set_process(box: Folder, pid: int, born: str) -> None:
+def set_process(session_folder: Folder, pid: int, born: str) -> None:
     """Store the process of the session: only hooks below it are given what is here.
 
     Raises:
         OSError: it cannot be written.
     """
     named = f"{pid}:{born}"
-    if process(box) != named:
-        box.write(_PROCESS, named.encode())
+    if process(session_folder) != named:
+        session_folder.write(_PROCESS, named.encode())
 
 
-def process(box: Folder) -> str:
+def process(session_folder: Folder) -> str:
     """Return the process of the session, `PID:BORN`; empty if none is stored."""
     try:
-        return box.read(_PROCESS).decode(errors="replace")
+        return session_folder.read(_PROCESS).decode(errors="replace")
     except FileNotFoundError:
         return ""
 
 
-def letters(box: Folder) -> list[Letter]:
+def files(session_folder: Folder) -> list[MessageFile]:
     """Return the messages, in the order sent."""
-    return [Letter(name) for name in box.names() if name[:1].isdigit()]
+    return [MessageFile(name) for name in session_folder.names() if name[:1].isdigit()]
 
 
-def put(box: Folder, number: int, text: str, *, ends_turn: bool = False) -> None:
+def put(session_folder: Folder, number: int, text: str, *, ends_turn: bool = False) -> None:
     """Store a message for the session, `number` in the order sent; do nothing if it was stored before.
 
     Raises:
         OSError: it cannot be written.
     """
-    if all(letter.number != number for letter in letters(box)):
-        box.write(f"{number:012d}.{STOP if ends_turn else MESSAGE}", text.encode())
+    if all(file.number != number for file in files(session_folder)):
+        session_folder.write(f"{number:012d}.{STOP if ends_turn else MESSAGE}", text.encode())
 
 
-def set_pause(box: Folder, why: str | None) -> None:
+def set_pause(session_folder: Folder, why: str | None) -> None:
     """Pause or resume the session.
 
     Raises:
         OSError: it cannot be written.
     """
     if why is None:
-        box.remove(PAUSE)
+        session_folder.remove(PAUSE)
     else:
-        box.write(PAUSE, why.encode())
+        session_folder.write(PAUSE, why.encode())
 
 
-def delivered_until(box: Folder) -> int | None:
+def delivered_until(session_folder: Folder) -> int | None:
     """Return the number up to which hooks have printed all messages; None when they have printed none."""
     until = None
-    for letter in letters(box):
-        if not letter.is_delivered:
+    for file in files(session_folder):
+        if not file.is_delivered:
             break
-        until = letter.number
+        until = file.number
     return until
 
 
-def forget(box: Folder, until: int) -> None:
+def forget(session_folder: Folder, until: int) -> None:
     """Remove the delivered messages up to a number."""
-    for letter in letters(box):
-        if letter.number <= until:
-            box.remove(letter.name)
+    for file in files(session_folder):
+        if file.number <= until:
+            session_folder.remove(file.name)
 
 
-def withdraw(box: Folder, number: int) -> bool:
+def withdraw(session_folder: Folder, number: int) -> bool:
     """Remove a waiting message, so that no hook can claim it; return whether none has claimed or delivered it."""
-    mine = [letter for letter in letters(box) if letter.number == number]
-    for letter in mine:
-        if letter.state or (claimed := claim_one(box, letter)) is None:
+    mine = [file for file in files(session_folder) if file.number == number]
+    for file in mine:
+        if file.state or (claimed := claim_one(session_folder, file)) is None:
             return False
-        box.remove(claimed[0].name)
+        session_folder.remove(claimed[0].name)
     return True
 
 
-def claim(box: Folder, kinds: tuple[str, ...]) -> list[tuple[Letter, str]]:
+def claim(session_folder: Folder, kinds: tuple[str, ...]) -> list[tuple[MessageFile, str]]:
     """Claim the waiting messages of these kinds for this process; return them with their texts, in the order sent."""
-    waiting = [letter for letter in letters(box) if letter.kind in kinds and not letter.state]
-    return [claimed for letter in waiting if (claimed := claim_one(box, letter)) is not None]
+    waiting = [file for file in files(session_folder) if file.kind in kinds and not file.state]
+    return [claimed for file in waiting if (claimed := claim_one(session_folder, file)) is not None]
 
 
-def claim_one(box: Folder, letter: Letter) -> tuple[Letter, str] | None:
+def claim_one(session_folder: Folder, file: MessageFile) -> tuple[MessageFile, str] | None:
     """Claim a waiting message for this process; return it with its text, or None if another process was faster."""
-    name = f"{letter.name}.{_CLAIMED}{os.getpid()}"
-    if not box.rename(letter.name, name):
+    name = f"{file.name}.{_CLAIMED}{os.getpid()}"
+    if not session_folder.rename(file.name, name):
         return None
-    return Letter(name), box.read(name).decode(errors="replace")
+    return MessageFile(name), session_folder.read(name).decode(errors="replace")
 
 
-def settle(box: Folder, claimed: list[tuple[Letter, str]], *, printed: bool) -> None:
+def settle(session_folder: Folder, claimed: list[tuple[MessageFile, str]], *, printed: bool) -> None:
     """Mark claimed messages as printed, or release them."""
-    for letter, _ in claimed:
-        waiting = f"{letter.number:012d}.{letter.kind}"
-        box.rename(letter.name, f"{waiting}.{_DELIVERED}" if printed else waiting)
+    for file, _ in claimed:
+        waiting = f"{file.number:012d}.{file.kind}"
+        session_folder.rename(file.name, f"{waiting}.{_DELIVERED}" if printed else waiting)
 
 
-def give_back(box: Folder) -> None:
+def give_back(session_folder: Folder) -> None:
     """Release messages whose hook ended before it marked them as printed."""
-    for letter in letters(box):
-        if letter.state.startswith(_CLAIMED) and not _is_alive(letter.state.removeprefix(_CLAIMED)):
-            box.rename(letter.name, f"{letter.number:012d}.{letter.kind}")
+    for file in files(session_folder):
+        if file.state.startswith(_CLAIMED) and not _is_alive(file.state.removeprefix(_CLAIMED)):
+            session_folder.rename(file.name, f"{file.number:012d}.{file.kind}")
 
 
 def _is_alive(pid: str) -> bool:

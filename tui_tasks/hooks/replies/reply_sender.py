@@ -193,11 +193,11 @@ def take_back(store: Store, message: HumanMessage, now: int) -> None:
         if lock is None:
             raise Busy("messages are being passed on: try again")
         try:
-            box = message_folders.opened(spool.folder, session.program, session.session, make=False)
-            if box is not None:
-                with box:
-                    message_folders.give_back(box)
-                    if not message_folders.withdraw(box, message.seq):
+            session_folder = message_folders.opened(spool.folder, session.program, session.session, make=False)
+            if session_folder is not None:
+                with session_folder:
+                    message_folders.give_back(session_folder)
+                    if not message_folders.withdraw(session_folder, message.seq):
                         raise Conflict(f"{message.agent} has the message already", id=message.uid)
             withdraw()
         finally:
@@ -232,15 +232,15 @@ class ReplySender:
             waiting = answer_pipes.waiting(spool.folder)
             self.is_waited_for = bool(waiting)
             newest = journal.newest(self._store.db)
-            boxes = message_folders.sessions(spool.folder)
-            if newest == self._seen and not boxes and not waiting:
+            folders = message_folders.sessions(spool.folder)
+            if newest == self._seen and not folders and not waiting:
                 return
             lock = spool.lock_intake()
             if lock is None:
                 return
             try:
                 self._answer(spool.folder, waiting)
-                self._send(spool.folder, set(boxes), now, is_new=newest != self._seen)
+                self._send(spool.folder, set(folders), now, is_new=newest != self._seen)
                 self._seen = newest
             finally:
                 os.close(lock)
@@ -260,35 +260,35 @@ class ReplySender:
             payload = b"" if decision is None else msgspec.json.encode(decision)
             answer_pipes.send(folder, name, str((ask.request or {}).get("hash")), payload)
 
-    def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
+    def _send(self, folder: Folder, folders: set[str], now: int, *, is_new: bool) -> None:
         """Write messages and pauses for sessions, and record what was delivered."""
         for session in session_queries.live_here(self._store.db):
             name = message_folders.name_of(session.program, session.session)
-            if name in boxes:
-                boxes.discard(name)
+            if name in folders:
+                folders.discard(name)
                 self._record_delivered(folder, session, now)
                 message_folders.remove(folder, name)
             if is_new:
                 self._write_waiting(folder, session)
-        for name in boxes:
+        for name in folders:
             message_folders.remove(
                 folder, name, with_content=True
             )  # its session has ended; the messages wait in the database
 
     def _record_delivered(self, folder: Folder, session: AgentSession, now: int) -> None:
-        box = message_folders.opened(folder, session.program, session.session, make=False)
-        if box is None:
+        session_folder = message_folders.opened(folder, session.program, session.session, make=False)
+        if session_folder is None:
             return
-        with box:
-            message_folders.give_back(box)
-            if (until := message_folders.delivered_until(box)) is not None:
+        with session_folder:
+            message_folders.give_back(session_folder)
+            if (until := message_folders.delivered_until(session_folder)) is not None:
                 self._store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
-                message_folders.forget(box, until)
+                message_folders.forget(session_folder, until)
             # Messages that the agent got over its own channel are not delivered again.
             waiting = {message.seq for message in ask_queries.waiting(self._store.db, session.uid)}
-            for letter in message_folders.letters(box):
-                if letter.number not in waiting:
-                    message_folders.withdraw(box, letter.number)
+            for file in message_folders.files(session_folder):
+                if file.number not in waiting:
+                    message_folders.withdraw(session_folder, file.number)
 
     def _write_waiting(self, folder: Folder, session: AgentSession) -> None:
         messages = ask_queries.waiting(self._store.db, session.uid)
@@ -297,13 +297,13 @@ class ReplySender:
         name = message_folders.name_of(session.program, session.session)
         if not messages and why is None and name not in message_folders.sessions(folder):
             return
-        box = message_folders.opened(folder, session.program, session.session, make=True)
-        assert box is not None
-        with box:
-            message_folders.set_process(box, session.pid, session.born)
+        session_folder = message_folders.opened(folder, session.program, session.session, make=True)
+        assert session_folder is not None
+        with session_folder:
+            message_folders.set_process(session_folder, session.pid, session.born)
             for message in messages:
-                message_folders.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
-            message_folders.set_pause(box, None if why is None else pause_text(why))
+                message_folders.put(session_folder, message.seq, message_text(message), ends_turn=message.ends_turn)
+            message_folders.set_pause(session_folder, None if why is None else pause_text(why))
         message_folders.remove(folder, name)
 
 
@@ -345,34 +345,34 @@ def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
 def _collect(
     store: Store, folder: Folder, session: AgentSession, waiting: tuple[HumanMessage, ...], now: int
 ) -> tuple[HumanMessage, ...]:
-    box = message_folders.opened(folder, session.program, session.session, make=True)
-    assert box is not None
-    with box:
-        message_folders.set_process(box, session.pid, session.born)
-        message_folders.give_back(box)
-        claimed, until = _claim_messages(box, waiting)
+    session_folder = message_folders.opened(folder, session.program, session.session, make=True)
+    assert session_folder is not None
+    with session_folder:
+        message_folders.set_process(session_folder, session.pid, session.born)
+        message_folders.give_back(session_folder)
+        claimed, until = _claim_messages(session_folder, waiting)
         if claimed:
             try:
                 store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
             except BaseException:
-                message_folders.settle(box, claimed, printed=False)
+                message_folders.settle(session_folder, claimed, printed=False)
                 raise
-            message_folders.settle(box, claimed, printed=True)
-            message_folders.forget(box, until)
-    numbers = {letter.number for letter, _ in claimed}
+            message_folders.settle(session_folder, claimed, printed=True)
+            message_folders.forget(session_folder, until)
+    numbers = {file.number for file, _ in claimed}
     return tuple(message for message in waiting if message.seq in numbers)
 
 
 def _claim_messages(
-    box: Folder, waiting: tuple[HumanMessage, ...]
-) -> tuple[list[tuple[message_folders.Letter, str]], int]:
+    session_folder: Folder, waiting: tuple[HumanMessage, ...]
+) -> tuple[list[tuple[message_folders.MessageFile, str]], int]:
     """Claim messages in order as far as it goes; return them, and the seq up to which all are claimed or delivered."""
     claimed, until = [], 0
     for message in waiting:
-        message_folders.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
-        letter = next(letter for letter in message_folders.letters(box) if letter.number == message.seq)
-        if not letter.is_delivered:
-            claim = None if letter.state or message.ends_turn else message_folders.claim_one(box, letter)
+        message_folders.put(session_folder, message.seq, message_text(message), ends_turn=message.ends_turn)
+        file = next(file for file in message_folders.files(session_folder) if file.number == message.seq)
+        if not file.is_delivered:
+            claim = None if file.state or message.ends_turn else message_folders.claim_one(session_folder, file)
             if claim is None:
                 break
             claimed.append(claim)

@@ -30,17 +30,17 @@ def deliver(folder: Folder, head: Head, body: bytes) -> bool:
     """
     program = str(head["program"])
     event, session = _whose(program, body)
-    box = message_folders.opened(folder, program, session, make=False) if session else None
-    if box is None:
+    session_folder = message_folders.opened(folder, program, session, make=False) if session else None
+    if session_folder is None:
         return False
-    with box:
-        if not hook_command.is_below(message_folders.process(box), head):
+    with session_folder:
+        if not hook_command.is_below(message_folders.process(session_folder), head):
             return False
-        if message_folders.PAUSE in box.names() and _hold_tool(folder, box, head, event):
+        if message_folders.PAUSE in session_folder.names() and _hold_tool(folder, session_folder, head, event):
             return False
-        if _end_turn(box, program, event):
+        if _end_turn(session_folder, program, event):
             return program != "codex"  # its turn goes on, without the tool
-        _give_messages(box, program, event)
+        _give_messages(session_folder, program, event)
     return False
 
 
@@ -65,29 +65,33 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _end_turn(box: Folder, program: str, event: str) -> bool:
+def _end_turn(session_folder: Folder, program: str, event: str) -> bool:
     """End the turn with a reason if the human wants that; return whether it did. A turn that has ended is left
     alone.
     """
-    if all(letter.kind != message_folders.STOP for letter in message_folders.letters(box)):
+    if all(file.kind != message_folders.STOP for file in message_folders.files(session_folder)):
         return False
     if event in hook_forms.TURN_EDGES[program]:
-        message_folders.settle(box, message_folders.claim(box, (message_folders.STOP,)), printed=True)
+        message_folders.settle(
+            session_folder, message_folders.claim(session_folder, (message_folders.STOP,)), printed=True
+        )
     elif hook_forms.stop(program, event, "") is not None:
         # Other messages go with it, and the model reads them at its next prompt.
         return _print_claimed(
-            box, (message_folders.STOP, message_folders.MESSAGE), lambda text: hook_forms.stop(program, event, text)
+            session_folder,
+            (message_folders.STOP, message_folders.MESSAGE),
+            lambda text: hook_forms.stop(program, event, text),
         )
     return False
 
 
-def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
+def _hold_tool(folder: Folder, session_folder: Folder, head: Head, event: str) -> bool:
     """Hold a tool while the agent is paused and the program may wait; then refuse it with the reason.
 
     Return False, with nothing printed, once the agent is resumed or its turn is to end.
     """
     program = str(head["program"])
-    why = box.read(message_folders.PAUSE).decode(errors="replace")
+    why = session_folder.read(message_folders.PAUSE).decode(errors="replace")
     form = hook_forms.refuse_tool(program, event, why)
     if form is None:
         return False
@@ -95,29 +99,33 @@ def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
     started_by = os.getppid()
     while time.monotonic() < until and hook_command.waits_for_hook(head, started_by):
         time.sleep(_LOOK)
-        if message_folders.PAUSE not in box.names() or any(
-            letter.kind == message_folders.STOP for letter in message_folders.letters(box)
+        if message_folders.PAUSE not in session_folder.names() or any(
+            file.kind == message_folders.STOP for file in message_folders.files(session_folder)
         ):
             return False
     hook_forms.printed(form)
     return True
 
 
-def _give_messages(box: Folder, program: str, event: str) -> None:
+def _give_messages(session_folder: Folder, program: str, event: str) -> None:
     if hook_forms.context(program, event, "") is not None:
-        _print_claimed(box, (message_folders.MESSAGE,), lambda text: hook_forms.context(program, event, text))
+        _print_claimed(
+            session_folder, (message_folders.MESSAGE,), lambda text: hook_forms.context(program, event, text)
+        )
 
 
-def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], hook_forms.Form | None]) -> bool:
+def _print_claimed(
+    session_folder: Folder, kinds: tuple[str, ...], formed: Callable[[str], hook_forms.Form | None]
+) -> bool:
     """Print the waiting messages of these kinds; return whether there were any."""
-    claimed = message_folders.claim(box, kinds)
+    claimed = message_folders.claim(session_folder, kinds)
     is_printed = False
     try:
         if claimed:
             hook_forms.printed(formed("\n\n".join(text for _, text in claimed)) or {})
             is_printed = True
     finally:
-        message_folders.settle(box, claimed, printed=is_printed)
+        message_folders.settle(session_folder, claimed, printed=is_printed)
     return is_printed
 
 
