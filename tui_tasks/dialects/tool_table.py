@@ -358,6 +358,11 @@ _BY_NAME: Final = {
 class _AllTools(Table):
     """The tools of every dialect; a dialect is imported on first use, because a command needs only one."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        # Of the lookups so far: one takes as long as reading a task.
+        self._found: dict[str, Tool] = {}
+
     @cached_property
     def tools(self) -> dict[str, Tool]:
         """All tools by name."""
@@ -365,13 +370,12 @@ class _AllTools(Table):
 
     def find(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
-        # Cached: the lookup takes as long as reading a task.
-        tool = self._tools.get(name)
+        tool = self._found.get(name)
         if tool is None:
             module = _BY_NAME.get(name.partition(":")[0])
             tool = (_table(module).find(name) if module else None) or super().find(name)
             if tool is not None:
-                self._tools[name] = tool
+                self._found[name] = tool
         return tool
 
 

@@ -63,6 +63,18 @@ _CLOSED = Statement(
         .order_by(AskRow.id.desc())
     )
 )
+_ANSWERED_PERMISSIONS = Statement(
+    lambda: (
+        AskRow.select(*_COLUMNS)
+        .where(
+            (AskRow.id > _OLDEST_LOOKED_AT)
+            & (AskRow.state == SQL("'answered'"))
+            & AskRow.rule.is_null()
+            & (fn.json_extract(AskRow.request, "$.kind") == SQL("'permission'"))
+        )
+        .order_by(AskRow.answered_at.desc(), AskRow.id.desc())
+    )
+)
 _ANSWERED: Final = "ask.answered"
 _LAST_OF_HUMAN = Statement(
     lambda: (
@@ -149,13 +161,7 @@ def open_by_agent(db: Database) -> dict[str, list[Ask]]:
 
 def answered_permissions(db: Database) -> list[Ask]:
     """Return the permissions that the human has answered lately without a rule, newest first."""
-    names = ", ".join(column.column_name for column in _COLUMNS)
-    rows = db.sql(
-        f"SELECT {names} FROM ask WHERE id > (SELECT max(id) FROM ask) - ? AND state = 'answered' AND rule IS NULL"
-        " AND json_extract(request, '$.kind') = 'permission' ORDER BY answered_at DESC, id DESC",
-        (_NEWEST,),
-    )
-    return [_read(row) for row in rows.fetchall()]
+    return [_read(row) for row in db.all(_ANSWERED_PERMISSIONS)]
 
 
 def closed(db: Database, task: str, agent: str | None) -> list[Ask]:

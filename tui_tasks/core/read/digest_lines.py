@@ -50,7 +50,9 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     `kind` says what `uid` is of: ask, task, held, left, stuck, run (a job's), check, claim, tool, session,
     refusal, unchecked (all tasks without checks), merged (a task whose work is), job, terminal, rule or spent.
     `at` is when it began to need the human, otherwise when it happened last. `task` is the uid of the task that it is
-    about, `number` its number. `entries` is empty where they were compacted away.
+    about, `number` its number. `entries` is empty where they were compacted away. `state`: what a failure is
+    now, of `STATES`. `is_gone`: it is about a lapsed claim of an agent that is gone. `done_at`: when the task that has
+    failed, or whose claim has lapsed, was done; None where it is not.
     """
 
     part: str
@@ -65,12 +67,9 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     count: int = 1
     number: int | None = None
     state: str = ""
-    """Of a line about a failure, what it is now, of `STATES`."""
     recovery: Recovery | None = None
     is_gone: bool = False
-    """Whether it is about a lapsed claim of an agent that is gone."""
     done_at: int | None = None
-    """When the task that has failed, or whose claim has lapsed, was done; None where it is not."""
 
     @property
     def counted_as(self) -> str:

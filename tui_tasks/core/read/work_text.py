@@ -17,6 +17,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.work_queries import LIVE
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text import times
+from tui_tasks.text.times import MINUTE
 
 CONFLICTS: Final = "conflicts with "
 """How the text begins that says in which files a work does not merge."""
@@ -24,7 +25,7 @@ NOT_AGAIN: Final = "not started again: "
 """How the text begins that says why the program of ready work could not go on; what the human wrote to it waits."""
 ITS_AGENT: Final = "its agent "
 """How the text begins that says how the program of ready work has ended, where that was no success."""
-START_TAKES: Final = 60_000_000
+START_TAKES: Final = MINUTE
 """Microseconds in which a program that has ended is started again."""
 _READING_TAKES: Final = 5_000_000
 """Microseconds in which its launcher reads its changes."""

@@ -23,6 +23,7 @@ from tui_tasks.core.schema.agent_tables import HeartbeatRow as B
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.snapshots import reader
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.times import MINUTE
 
 _COLUMNS = tuple(columns(B).values())
 _read = reader(Heartbeat, B)
@@ -119,7 +120,7 @@ def drop_schedulers(db: Database, *ended: Scheduler) -> None:
             local_values.drop_within(db, one.key)
 
 
-LEASE: Final = 600_000_000
+LEASE: Final = 10 * MINUTE
 """Microseconds after which a machine that was not heard of counts as gone."""
 LEASE_RENEWED: Final = LEASE // 4
 """A machine that is there renews its lease this often."""

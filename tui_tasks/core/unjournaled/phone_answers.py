@@ -17,8 +17,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.agent_tables import PhoneAnswerRow as A
 from tui_tasks.core.schema.agent_tables import PhoneMessageRow as M
+from tui_tasks.text.times import DAY
 
-KEEP: Final = 30 * 86_400_000_000
+KEEP: Final = 30 * DAY
 """For how many microseconds an expired answer is kept, to distinguish it from one that never existed."""
 
 _FIND = Statement(lambda: A.select(A.ask, A.answer, A.expires_at, A.used_at).where(A.nonce == slot("nonce")))

@@ -18,9 +18,9 @@ from tui_tasks.core.schema.due_dates import is_day
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
 from tui_tasks.formats.file_records import ExportData, plain, plain_name, since_epoch, utc
-from tui_tasks.text.times import SECOND
+from tui_tasks.text.times import DAY, SECOND
 
-_AHEAD: Final = 30 * 86_400 * SECOND
+_AHEAD: Final = 30 * DAY
 _MAX_RUNS: Final = 50
 _STATUS: Final = {
     "pending": "NEEDS-ACTION",
