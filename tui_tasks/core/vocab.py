@@ -83,6 +83,9 @@ HIDDEN: Final = BOOKKEEPING | {"accepted"}
 # The states of a check. Those of a task together are in the first of these that any of them is in.
 CHECK_STATES: Final = ("failed", "running", "stale", "unproven", "passed")
 
+# What needs a person, as it is counted. Every list of it has this order: first agents that wait, then those that do not
+# go on and hold their tasks, then what failed or is late, and last work to review and proposals.
+NEEDS: Final = ("question", "stuck", "gone", "failed", "late", "to review", "proposed")
 WORK_STATES: Final = ("starting", "working", "ready", "merging", "merged", "conflict", "discarded", "failed")
 # The states of a work whose agent may still change something.
 LIVE_WORK: Final = frozenset({"starting", "working", "ready", "merging", "conflict"})

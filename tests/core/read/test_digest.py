@@ -605,3 +605,14 @@ def test_commands_of_the_human_that_were_refused_are_one_line_and_the_last(path:
         (line,) = (line for line in found.parts["failed"] if line.state == "refused")
         assert (line.count, line.text) == (2, "refused, last control:undo: nothing to undo (2 times)")
         assert list(found.groups)[-1] == "refused"
+
+
+def test_what_needs_a_person_stands_in_the_order_of_its_urgency_before_its_age(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        (home,) = history.commit("human", EnsureList("Plan", "task"))
+        history.commit("human", SetListReview(home.uid, True))
+        history.commit("a", AddTask("proposed", home.uid))
+        history.commit("a", OpenAsk("Which one?"))
+        found = digest(store.db, 0, history.now, {})
+        assert [line.counted_as for line in found.lines if line.part == "needs_you"] == ["question", "proposed"]

@@ -12,6 +12,13 @@ from tui_tasks.core.rules.agents.request_text import always_text, request_option
 from tui_tasks.tui.asks import ask_text
 
 
+def test_a_question_that_was_closed_says_why_behind_one_colon_and_an_answer_in_quotes_cannot_end_them() -> None:
+    gone = Ask(1, "a", "ada", "Which way?", (), None, 0, None, "withdrawn", None, 0, reason="it is no more")
+    assert ask_text.closed(gone, 23_000_000) == "closed 23s ago, as it is no more"
+    answered = Ask(1, "a", "ada", "Which way?", (), None, 0, None, "answered", 'the "old" one', 0)
+    assert ask_text.outcome(answered, 23_000_000) == """you answered "the 'old' one" 23s ago"""
+
+
 def _of_bash(content: str | None, where: str = "localSettings") -> dict[str, Any]:
     rule = {"toolName": "Bash"} | ({"ruleContent": content} if content is not None else {})
     return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": where}

@@ -6,7 +6,9 @@ import re
 
 from tests.tui.driving import above, by_agent, counts_line, lines, needs_rows, opened, settle, shown, until
 from tests.tui.plan import NOW, SECOND
+from tui_tasks.core import vocab
 from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.needs_lines import chosen
 from tui_tasks.tui.widgets.open_needs import ASKS, CHECKS, FAILED, HELD, JOBS, REVIEW, Need
 
@@ -57,3 +59,9 @@ def test_a_failure_never_gives_way_to_a_review_or_a_proposal():
     needs = [Need(kind, str(at), word) for at, (kind, word) in enumerate((*kinds, (REVIEW, "to review"), (HELD, "")))]
     assert [need.kind for need in chosen(needs, 5, (), newest="5")] == [ASKS, CHECKS, FAILED, FAILED, JOBS]
     assert [need.key for need in chosen(needs, 6, (), newest="5")] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_the_kinds_of_needs_have_the_one_order_that_every_list_has() -> None:
+    words = ("question", "stuck", "failed", "failed", "failed", "late", "late", "to review", "proposed")
+    places = [vocab.NEEDS.index(word) for word in words]
+    assert len(words) == len(open_needs.ALL) and places == sorted(places)

@@ -283,6 +283,7 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
     lines.sort(
         key=lambda line: (
             order[line.part],
+            vocab.NEEDS.index(line.counted_as) if line.part == "needs_you" else 0,
             line.kind == "unchecked",
             line.is_over,
             line.at,

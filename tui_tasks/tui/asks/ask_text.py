@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tui_tasks.core.agent_names import display_name
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.text.safe import LINE_CHARS, safe_line
+from tui_tasks.text.safe import LINE_CHARS, in_quotes, safe_line
 from tui_tasks.text.times import SECOND, ago
 
 _YES: Final = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "allow", "accept", "confirm", "proceed"})
@@ -92,11 +92,11 @@ def closed(ask: Ask, now: int, most: int = 60) -> str:
         edited = ", with the input as you edited it" if (ask.request or {}).get("updated_input") is not None else ""
         answer = in_one_line(ask.answer or "")
         by_rule = f", by rule: {safe_line(ask.rule, 60)}" if ask.rule else ""
-        return f'{"" if ask.rule else "you "}answered{when}: "{safe_line(answer, most)}"{edited}{by_rule}'
+        return f"{'' if ask.rule else 'you '}answered{when}: {in_quotes(safe_line(answer, most))}{edited}{by_rule}"
     if ask.state == "timeout":
         return f"no answer in time; {display_name(ask.agent, 20)} went on{when}"
     if ask.reason:
-        return f"closed{when}: {safe_line(ask.reason, 120)}"
+        return f"closed{when}, as {safe_line(ask.reason, 120)}"
     return f"{display_name(ask.agent, 20)} has withdrawn the question{when}"
 
 
@@ -111,7 +111,7 @@ def outcome(ask: Ask, now: int) -> str:
         words = {denying(ask.options): "you denied it", approving(ask.options): "you allowed it"}
         if option in words:
             return f"{words[option]} {when}"
-    return f'you answered "{safe_line(in_one_line(ask.answer or ""), 30)}" {when}'
+    return f"you answered {in_quotes(safe_line(in_one_line(ask.answer or ''), 30))} {when}"
 
 
 def in_one_line(answer: str) -> str:

@@ -17,7 +17,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, in_quotes, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import WIDE
@@ -260,7 +260,8 @@ class DetailText(TextDrawing):
             self.lasts(age_lasts(ask.answered_at, now))
         # In one line and in quotes, as its words could imitate the answer below it.
         head = f"{who} asked: "
-        asked = _line(f'{head}"{safe_ends(ask_text.request_line(ask), room - cell_len(head) - 2)}"', "$muted")
+        shown = in_quotes(safe_ends(ask_text.request_line(ask), room - cell_len(head) - 2))
+        asked = _line(f"{head}{shown}", "$muted")
         return [asked, *block(ask_text.closed(ask, now, MAX_OF_ENTRY), room, "")[:_LINES_OF_CLOSED]]
 
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:

@@ -1,6 +1,6 @@
 """All that needs the human, in one list: the lines above every pane, the counts, the inbox and `!` read it.
 
-The most urgent kind comes first, each kind from the oldest.
+The most urgent kind comes first, as in `vocab.NEEDS`, each kind from the oldest.
 """
 
 from __future__ import annotations
