@@ -16,7 +16,6 @@ from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
-from tui_tasks.tui.screens.search_words import SEARCH_WORDS
 from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.tasks.git_links import LinkText
 from tui_tasks.tui.widgets.screen_bases import Overlay
@@ -77,8 +76,7 @@ def test_an_action_without_a_key_has_a_word_that_the_palette_finds_it_by():
     for action in ACTIONS.values():
         assert bool(action.keys) != bool(action.word), action.id
         if action.word:
-            every = ((each, SEARCH_WORDS.get(each.id, "")) for each in ACTIONS.values())
-            entries = [PaletteEntry(each.title, words=words, word=each.word) for each, words in every]
+            entries = [PaletteEntry(each.title, words=each.also, word=each.word) for each in ACTIONS.values()]
             first = EntriesFound(entries, action.word).first(1)[0].entry
             assert first.word == action.word
 

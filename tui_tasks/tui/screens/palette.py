@@ -16,7 +16,6 @@ from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.styles import NEW
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker, words_of
-from tui_tasks.tui.screens.search_words import NO_ACTIONS, SEARCH_WORDS
 from tui_tasks.tui.tasks.filter_actions import delete_view, rename_view
 
 if TYPE_CHECKING:
@@ -26,6 +25,19 @@ if TYPE_CHECKING:
 
 
 MAX_LISTS = 500
+
+_NO_ACTIONS: Final = (
+    ("save write w w!", "Save", "Nothing to do: every change is saved at once."),
+    ("refresh reload redraw", "Refresh", "Nothing to do: the screen follows every change by itself."),
+    (
+        "settings config configuration preferences options notifications bell mute",
+        "Settings",
+        "In a shell: tui-tasks config",
+    ),
+    ("backup restore", "Backup", "In a shell: tui-tasks backup"),
+    ("import", "Import", "In a shell: tui-tasks import"),
+)
+"""What people look for that is no action: words for it, its name, and where it is or why there is nothing to do."""
 
 
 def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
@@ -44,7 +56,7 @@ def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Pic
 def _elsewhere(here: Collection[str], text: str) -> list[PaletteEntry]:
     """Return the actions of other panes and screens that have the typed words: each says where it is."""
     return [
-        PaletteEntry(action.title, words=_words(action), word=action.word, why_not=_place(action))
+        PaletteEntry(action.title, words=action.also, word=action.word, why_not=_place(action))
         for action in ACTIONS.values()
         if action.id not in here and (text == action.word or _has_words(action, text.split())) and text
     ]
@@ -54,20 +66,16 @@ def _in_a_shell(text: str) -> list[PaletteEntry]:
     """Return what else has the typed word, and where it is."""
     return [
         PaletteEntry(name, words=words, word=text, why_not=where)
-        for words, name, where in NO_ACTIONS
+        for words, name, where in _NO_ACTIONS
         if text in words.split()
     ]
 
 
 def _has_words(action: Action, words: Sequence[str]) -> bool:
     """Return whether an action is looked for by one of the words at least, and has the others in its title."""
-    found = {action.word, *_words(action).split()}
+    found = {action.word, *action.also.split()}
     title = {word.strip(":;,()") for word in action.title.casefold().split()}
     return not found.isdisjoint(words) and found | title >= set(words)
-
-
-def _words(action: Action) -> str:
-    return SEARCH_WORDS.get(action.id, "")
 
 
 def _key(context: Context, id: str) -> str:
@@ -97,7 +105,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
         for action in ACTIONS.values():
             if scope != next(each for each in SCOPES if each in action.scopes) or action.id in _OPTIONS[1:]:
                 continue
-            entry = here.get(action.id) or PaletteEntry(action.title, words=_words(action), why_not=_place(action))
+            entry = here.get(action.id) or PaletteEntry(action.title, words=action.also, why_not=_place(action))
             key = context.keymap.keys_of(action.id)
             if action.id in here and action.habit in taken and action.keys:
                 key = f"{key} {action.habit}"
@@ -154,7 +162,7 @@ def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
         for action in actor.offers():
             if action.id not in entries:
                 why = actor.why_not(action) or ""
-                words = f"{action.word} {_words(action)} {action.id}"
+                words = f"{action.word} {action.also} {action.id}"
                 entries[action.id] = PaletteEntry(
                     actor.title_of(action),
                     why_not=why,
