@@ -25,9 +25,8 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
-from tui_tasks.tui.app.frame import Frame
+from tui_tasks.tui.app.frame import LOOK, Frame, LiveChanges
 from tui_tasks.tui.app.global_actions import GlobalActions, late_controllers
-from tui_tasks.tui.app.live_changes import LOOK, LiveChanges
 from tui_tasks.tui.app.navigation import ActionLookup, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking, Notifier
 from tui_tasks.tui.keys.action_table import bindings
