@@ -18,11 +18,10 @@ from tui_tasks.core.read.ask_queries import open_asks, waiting
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import HOUR
-from tui_tasks.tui.asks import ask_text
+from tui_tasks.tui.asks import ask_text, request_lines
 from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
-from tui_tasks.tui.painting import unhidden_prose
 
 
 def asks(app) -> dict[str, object]:
@@ -718,14 +717,14 @@ def many(plan, agent: str = "noisy", count: int = 50) -> None:
 @pytest.fixture
 def read(monkeypatch) -> list[int]:
     """How many letters are looked at of each long text that is drawn."""
-    found, prose_lines = [], unhidden_prose.prose_lines
+    found, prose_lines = [], request_lines.prose_lines
 
     def counted(text, **more):
         if len(text) >= 500:
             found.append(len(text))
         return prose_lines(text, **more)
 
-    monkeypatch.setattr(unhidden_prose, "prose_lines", counted)
+    monkeypatch.setattr(request_lines, "prose_lines", counted)
     return found
 
 

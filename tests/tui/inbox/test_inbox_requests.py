@@ -19,8 +19,8 @@ from tui_tasks.hooks import intake
 from tui_tasks.hooks.hook_folder import Folder, Spool, put_payload
 from tui_tasks.hooks.replies import answer_pipes
 from tui_tasks.tui.asks import ask_text
-from tui_tasks.tui.asks.ask_detail import asked_lines, request_lines
 from tui_tasks.tui.asks.ask_views import AskView
+from tui_tasks.tui.asks.request_lines import asked_lines, request_lines
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.work import attaching
 

@@ -16,9 +16,9 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
+from tui_tasks.tui.asks import request_lines
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
-from tui_tasks.tui.painting import unhidden_prose
 from tui_tasks.tui.painting.text_lines import MAX_LINES
 from tui_tasks.tui.screens.place_pickers import SearchAll
 
@@ -444,9 +444,9 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
 
 
 async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_width(plan, make_app, monkeypatch):
-    laid_out, unhidden_lines = [], unhidden_prose.unhidden_lines
+    laid_out, unhidden_lines = [], request_lines.unhidden_lines
     monkeypatch.setattr(
-        unhidden_prose,
+        request_lines,
         "unhidden_lines",
         lambda text, **more: [laid_out.append(len(text)), unhidden_lines(text, **more)][1],
     )
@@ -459,7 +459,7 @@ async def test_a_description_of_a_million_letters_is_laid_out_once_for_each_widt
         await open_review(pilot)
         await settle(pilot, "j", "k", "j", "k", "pagedown", "pageup")
         long = [length for length in laid_out if length >= 1_000]
-        assert long == [unhidden_prose.MAX_CHARS - 1_000, 1_000], "its beginning and its end"
+        assert long == [request_lines.MAX_CHARS - 1_000, 1_000], "its beginning and its end"
 
 
 async def test_a_held_task_of_more_lines_than_are_shown_is_accepted_only_by_a_human_who_knows(plan, filed, make_app):

@@ -13,6 +13,7 @@ from wcwidth import wcswidth
 from tests.tui.driving import opened
 from tui_tasks.text import cells
 from tui_tasks.text.safe import cell_len, safe_text, whole_text
+from tui_tasks.tui.asks.request_lines import unhidden_prose
 from tui_tasks.tui.painting.line_painter import changed_span, rule_parts
 from tui_tasks.tui.painting.text_lines import (
     MAX_LINES,
@@ -23,7 +24,6 @@ from tui_tasks.tui.painting.text_lines import (
     broken_whole,
     wrapped,
 )
-from tui_tasks.tui.painting.unhidden_prose import unhidden_prose
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))

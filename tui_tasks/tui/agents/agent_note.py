@@ -21,8 +21,8 @@ from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import answer_keys
-from tui_tasks.tui.asks.ask_detail import request_lines
 from tui_tasks.tui.asks.ask_views import AskView
+from tui_tasks.tui.asks.request_lines import request_lines
 from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
-from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.rules.agents.request_text import (
-    MAX_OPTIONS,
-    as_kept,
-    is_written_out,
-    option_lines,
-    permission_lines,
-    question_options,
-    question_text,
-    request_text,
-)
+from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import TEXT_CHARS, cell_len, safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTask, AskedTasks, AskView
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.asks.request_lines import request_lines, unhidden_block
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
-from tui_tasks.tui.painting.unhidden_prose import unhidden_block, unhidden_prose
 from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:
@@ -43,7 +30,6 @@ if TYPE_CHECKING:
 _SMALL: Final = 60
 # In cells: the most of a tool's name.
 _TOOL: Final = 60
-_FOLDED: Final = "    "
 _MAX_FOLDED: Final = 20
 _NEWS: Final = ("logged", "status")
 # The most words of an agent that are shown, and how many of its entries are searched for them.
@@ -52,82 +38,6 @@ _LOOKED_AT: Final = 32
 # The empty line and the title above them: less than that and one of them is left out.
 _LEAST_LATELY: Final = 2
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
-
-
-def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]:
-    """Return the lines of what a program asks, without the keys of options.
-
-    Removed and added text of a permission is marked and coloured. Values of several lines stand behind a bar, and the
-    parts of a line that is too long behind a mark: neither looks like a name, or like a line of its own.
-    """
-    asked = view.asked
-    if view.is_permission:
-        return _permission_lines(asked, width, "", head="", ascii_only=ascii_only)
-    if view.ask.request is None:
-        return asked_lines(view.ask, width, ascii_only=ascii_only)
-    if view.question is None or view.ask.state != "open":
-        return block(request_text(asked) if view.whole is not None else view.ask.question, width)
-    lines: list[Drawn] = []
-    for number, (question, (at, text)) in enumerate(zip(view.questions, view.given, strict=False), 1):
-        answer = text if at is None else question_options(question)[at]
-        lines += block(f"{number}. {safe_line(question_text(question), width)}", width, "$muted")
-        lines += block(f"{_FOLDED}{answer}", width)
-    lines += block(f"Question {len(view.given) + 1} of {len(view.questions)}", width, "bold")
-    return lines + block("\n".join((question_text(view.question), *option_lines(view.question))), width)
-
-
-def asked_lines(ask: Ask, width: int, style: str = "", *, head: str = "", ascii_only: bool) -> list[Drawn]:
-    """Return the lines of what an agent asks, as kept, behind `head`; of a question that is too long to be answered by
-    a key, its beginning and its end.
-    """
-    if ask.is_permission:
-        return _permission_lines(as_kept(ask), width, style, head=head, ascii_only=ascii_only)
-    text = head + ask.question.strip()
-    if is_written_out(ask):
-        blocks = (unhidden_block(line, width, ascii_only=ascii_only, style=style) for line in text.split("\n"))
-        return [*chain.from_iterable(blocks)]
-    return [*unhidden_prose(text, width, style, TEXT_CHARS, ascii_only=ascii_only, has_newlines=False).lines]
-
-
-def _permission_lines(asked: InputRequested, width: int, style: str, *, head: str, ascii_only: bool) -> list[Drawn]:
-    (mark, first), *others = permission_lines(asked, ascii_only=ascii_only)
-    lines = ((mark, head + first), *others)
-    drawn: list[Drawn] = []
-    for at, (mark, text) in enumerate(lines):
-        block_ = unhidden_block(text, width, mark, ascii_only=ascii_only, style=style)
-        drawn += (
-            block_
-            if style
-            else [_told_apart(line, is_named=not mark and at > 0 and line is block_[0]) for line in block_]
-        )
-    return drawn
-
-
-_NAME: Final = re.compile(r"[\w.\[\]-]+:(?= |$)")
-# What deletes, overwrites, or acts for another user. What has no such words may be dangerous all the same.
-_DANGEROUS: Final = re.compile(
-    r"\brm +(?:-\S+ +)*-\S*[rRf]\S*|\bsudo\b|\bmkfs\S*|\bdd +\S*(?:if|of)=|\b(?:chmod|chown) +-R\b"
-    r"|\bgit +(?:reset +--hard|clean +-\S*f|push +(?:\S+ +)*(?:-f\b|--force))|\| *(?:ba|z)?sh\b"
-    r"|\bdrop +(?:table|database)\b",
-    re.IGNORECASE,
-)
-
-
-def _told_apart(line: Drawn, *, is_named: bool) -> Drawn:
-    """Return a line of a permission with the name of a value in grey, and with what is dangerous in a colour."""
-    parts: list[Part] = []
-    for at, (text, style) in enumerate(line):
-        if style or at == 0:
-            parts.append((text, style))
-            continue
-        name = _NAME.match(text) if is_named and at == 1 else None
-        end = name.end() if name is not None else 0
-        parts += [(text[:end], "$muted")] if end else []
-        for found in _DANGEROUS.finditer(text, end):
-            parts += [(text[end : found.start()], ""), (found.group(), "$state-overdue")]
-            end = found.end()
-        parts.append((text[end:], ""))
-    return [part for part in parts if part[0]]
 
 
 class AskDetail(TextDrawing):

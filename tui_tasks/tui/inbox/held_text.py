@@ -19,10 +19,10 @@ from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.asks.request_lines import Prose, unhidden_prose
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
-from tui_tasks.tui.painting.unhidden_prose import Prose, unhidden_prose
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 

@@ -243,7 +243,7 @@ class DetailText(TextDrawing):
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
         """Return a question about the task, with who asks it."""
-        from tui_tasks.tui.asks.ask_detail import asked_lines
+        from tui_tasks.tui.asks.request_lines import asked_lines
 
         head = f"{agent_text.who(ask.agent, 40)} asks: "
         lines = asked_lines(ask, room, "$state-needs-you", head=head, ascii_only=self.context.ascii_only)
@@ -267,7 +267,7 @@ class DetailText(TextDrawing):
     def _words(self, task: Task, text: str, room: int, style: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
         if task.held and text:
-            from tui_tasks.tui.painting.unhidden_prose import unhidden_prose
+            from tui_tasks.tui.asks.request_lines import unhidden_prose
 
             return [*unhidden_prose(text, room, style, ascii_only=self.context.ascii_only).lines]
         return block(text, room, style)
