@@ -40,6 +40,12 @@ _LEAST_LATELY: Final = 2
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
+def folded_lines(folded: FoldedAsks, room: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return the first of several questions of an agent, each in a line."""
+    asked = (ask_text.request_line(ask, ascii_only=ascii_only) for ask in folded.asks[:_MAX_FOLDED])
+    return [[(f"   {safe_line(line, room - 3)}", "")] for line in asked]
+
+
 class AskDetail(TextDrawing):
     """Draws a question; its options can be clicked."""
 
@@ -58,10 +64,8 @@ class AskDetail(TextDrawing):
         self._agent: Agent | None = None
         self._words: Sequence[Word] = ()
         self._draft = False
-        # Further questions of an agent, where the cursor is on those.
-        self._folded: FoldedAsks | None = None
-        # The lines of a row that is no question, for a width in cells, where the cursor is on one.
-        self._item_lines: Callable[[int], list[Drawn]] | None = None
+        # Returns the lines of what is no question, for a width in cells.
+        self._other: Callable[[int], list[Drawn]] | None = None
         # The uid of the task that the row is about.
         self._task: str | None = None
         # The number of lines to the end of the options.
@@ -71,19 +75,17 @@ class AskDetail(TextDrawing):
         self,
         view: AskView | None,
         *,
-        folded: FoldedAsks | None,
-        item_lines: Callable[[int], list[Drawn]] | None,
+        other: Callable[[int], list[Drawn]] | None,
         task: str | None,
         draft: bool,
     ) -> None:
-        """Set the question to draw, and whether an answer to it is begun; else folded questions, or what returns the
-        lines of a row that is no question; and the uid of the task that it is about.
+        """Set the question to draw, and whether an answer to it is begun; else what returns the lines of a row that is
+        no question; and the uid of the task that it is about.
         """
         db, ask = self.context.db, view.ask if view is not None else None
         if view != self._view:
             self._request = {}
-        self._view, self._folded, self._item_lines, self._draft, self._end = view, folded, item_lines, draft, 0
-        self._task = task
+        self._view, self._other, self._task, self._draft, self._end = view, other, task, draft, 0
         self._about = self._tasks.of(ask) if ask is not None else None
         members = self.context.state.members if ask is not None else ()
         member = next((one for one in members if ask is not None and one.name == ask.agent), None)
@@ -101,15 +103,11 @@ class AskDetail(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines of the question, to what happens meanwhile; the rule above has who asks, and about what."""
-        view = self._view
-        if self._item_lines is not None:
-            lines = self._item_lines(max(10, width - 2))
-            return self._with_more(lines, self._log(max(10, width - 2)))
-        if self._folded is not None:
-            return self._folded_lines(self._folded, max(10, width - 2))
+        view, most, room = self._view, self._on_screen(), max(10, width - 2)
+        if self._other is not None:
+            return self._with_more(self._other(room), self._log(room))
         if view is None:
             return []
-        most, room = self._on_screen(), max(10, width - 2)
         is_open = view.ask.state == "open" and view.why_closed is None
         lately = self._lately(view.ask, room) if is_open else []
         lines = self._of_ask(view, width, room, [[]])
@@ -193,13 +191,6 @@ class AskDetail(TextDrawing):
     def _named(self, text: Any) -> str:
         return unhidden_line(str(text), ascii_only=self.context.ascii_only)
 
-    def _folded_lines(self, folded: FoldedAsks, room: int) -> list[Drawn]:
-        lines: list[Drawn] = []
-        for ask in folded.asks[:_MAX_FOLDED]:
-            asked = ask_text.request_line(ask, ascii_only=self.context.ascii_only)
-            lines.append([(f"   {safe_line(asked, room - 3)}", "")])
-        return lines
-
     def _asks_for(self, ask: Ask) -> str:
         """Return who asks for a permission or asks in a program's own way, and where."""
         request = ask.request or {}
@@ -218,33 +209,31 @@ class AskDetail(TextDrawing):
         tool = self._named(request["tool"]) if view.is_permission and self._is_of_tool(request) else ""
         return bool(tool) and safe_line(tool, _TOOL) == tool and cell_len(f"Allow {tool}?") < room
 
-    def _options(self, view: AskView, at: int, width: int, small: bool) -> tuple[list[Drawn], int]:
-        """Return the lines of the keys that answer, and how many are above a reply that is alone on its line."""
-        reply = self.context.keymap.key_of("ask_reply")
-        rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
-        if not view.options and view.approving is not None:
-            rest = [
-                (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
-                (self.context.keymap.key_of("ask_no"), "deny", "ask_no"),
-                (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
-                *rest,
-            ]
+    def _choices(self, view: AskView) -> list[tuple[str, str, str]]:
+        """Return key, text and action of each option, and of the other ways to answer."""
+        key_of = self.context.keymap.key_of
         options: Sequence[str] = view.shown_options(self.context)
+        rest = [(key_of("ask_reply"), "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
+        if not view.options and view.approving is not None:
+            words = {"ask_approve": "approve", "ask_no": "deny", "ask_deny": "deny + reason"}
+            rest = [*((key_of(action), word, action) for action, word in words.items()), *rest]
         if view.takes_several:
             marks = [look("done" if at in view.picked else "pending") for at in range(len(options))]
-            options = [
-                f"{mark.mark(ascii_only=self.context.ascii_only)} {text}"
-                for mark, text in zip(marks, options, strict=True)
-            ]
-            keys = "/".join(map(self.context.keymap.key_of, ("ask_open", "ask_approve")))
+            both = zip(marks, options, strict=True)
+            options = [f"{mark.mark(ascii_only=self.context.ascii_only)} {text}" for mark, text in both]
+            keys = "/".join(map(key_of, ("ask_open", "ask_approve")))
             send = (keys, f"send {len(view.picked)} chosen", "ask_approve")
             rest = [send, *rest] if view.picked else rest
-        choices = [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
+        return [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
+
+    def _options(self, view: AskView, at: int, width: int, small: bool) -> tuple[list[Drawn], int]:
+        """Return the lines of the keys that answer, and how many are above a reply that is alone on its line."""
+        choices = self._choices(view)
         lines: list[Drawn] = []
         before_reply = 0
         indent, column = " " if small else "   ", width
         # A text with such spaces could look like two options.
-        is_plain = not small and not any("  " in text for text in options)
+        is_plain = not small and not any("  " in text for _, text, _ in choices)
         widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 3 for key, text, _ in choices]
         # The options are on one line, or each on its own; of a permission always, where one allows from now on.
         is_plain = is_plain and (bool(view.always) or sum(widths) <= width)

@@ -28,7 +28,7 @@ from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, NumberKeys, Reading
 from tui_tasks.tui.asks.ask_answers import AskAnswers
-from tui_tasks.tui.asks.ask_detail import AskDetail
+from tui_tasks.tui.asks.ask_detail import AskDetail, folded_lines
 from tui_tasks.tui.asks.ask_views import AskedTasks, AskViews, UnsentAnswers
 from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inbox.failure_rows import FailedChecks, FailedJobs, FailedTasks
@@ -368,12 +368,14 @@ class Inbox(Overlay):
         self._head.redraw()
 
     def _show_row(self) -> None:
-        ask, item = self.ask, self.item
+        ask, item, folded = self.ask, self.item, self.folded
+        lines = partial(self._item_lines, item) if item is not None else None
+        if folded is not None:
+            lines = partial(folded_lines, folded, ascii_only=self.context.ascii_only)
         self.questions.drawn = self.questions.view
         self._asked.put(
             self.questions.drawn,
-            folded=self.folded,
-            item_lines=partial(self._item_lines, item) if item is not None else None,
+            other=lines,
             task=self._task_of(ask, item),
             draft=ask is not None and ask.uid in self.unsent.drafts,
         )
