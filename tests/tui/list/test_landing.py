@@ -225,7 +225,7 @@ async def test_a_key_for_a_task_that_the_human_has_just_added_acts_at_once(make_
         app.pane.add_actions.do_new()
         await settle(pilot, *"Five", "enter")
         app.key_queue.clock = lambda: 1.0
-        app.pane.task_actions.landing.note(None, app.pane.target(), StateChanges(0, 1, (), all=True))
+        app.pane.unread.landing.note(None, app.pane.target(), StateChanges(0, 1, (), all=True))
         app.pane.show_added(app.pane.target())
         await settle(pilot, "s", "d")
         assert task(app, app.pane.target()).status == "done"

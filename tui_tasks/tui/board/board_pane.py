@@ -198,7 +198,7 @@ class BoardPane(TaskPane):
         target, selection = self.target(), self.selection()
         if changes.all:
             self.refreshed()
-            self.task_actions.note(target, selection, changes)
+            self.unread.note(target, selection, changes)
             return
         # A task moves to another column when its agent leaves or comes back.
         were_special, self._special = self._special, self._special_now()
@@ -211,7 +211,7 @@ class BoardPane(TaskPane):
         self._share_width(is_other=False)
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
-        self.task_actions.note(target, selection, changes)
+        self.unread.note(target, selection, changes)
         if self.is_open:
             self.detail.changed(changes)
         self._counts.update(self.only)
@@ -248,7 +248,7 @@ class BoardPane(TaskPane):
     @override
     def show_added(self, uid: str) -> None:
         """A new card may be in another column."""
-        self.task_actions.landing.forget()
+        self.unread.landing.forget()
         self.go_to(uid)
 
     def _follow(self, uid: str | None) -> bool:

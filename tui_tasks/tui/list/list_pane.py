@@ -208,7 +208,7 @@ class ListPane(TaskPane):
         else:
             # What a filter finds by a question is found when it opens, though that is no change of its task.
             self.row_list.change(changes.tasks() | (asking ^ self._asking if self.only else set()))
-        self.task_actions.note(before, selection, changes)
+        self.unread.note(before, selection, changes)
         wider, self._number_width = self._number_width, self.context.state.number_width
         if changes.all or asking != self._asking or wider != self._number_width:
             self._asking = asking

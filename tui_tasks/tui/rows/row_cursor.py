@@ -1,5 +1,5 @@
 """The cursor in a `RowCache`, and where it came to be when its row went. Cursor and screen are tied to keys, so that
-only the human moves them. A mark, a move and the key of all marks mark a range of rows.
+only the human moves them.
 
 Nothing here depends on a terminal. Rows are read when they are asked for, so a hidden list reads none.
 """
@@ -7,19 +7,11 @@ Nothing here depends on a terminal. Rows are read when they are asked for, so a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from time import monotonic
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tui_tasks.tui.rows.row_cache import RowCache, Source
 
-if TYPE_CHECKING:
-    from tui_tasks.core.read.overview import StateChanges
-    from tui_tasks.tui.state.context import Context
-
-
 R = TypeVar("R")
-
-MOVED_BY_ITSELF: Final = "The cursor moved here by itself"
 
 
 class RowCursor(Generic[R]):
@@ -292,61 +284,3 @@ class RowCursor(Generic[R]):
             if self.cache.key(row) not in moved:
                 return self.cache.key(row), line
         return None, 0
-
-
-class Landing:
-    """The row on which the cursor came to be when another went, until the human moves it: a key that was meant for the
-    row before must not change this one unread. And the status that others have set in the rows that keys act on: a key
-    that was meant for the state before must not change that unread.
-    """
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._key: str | None = None
-        self._at = 0.0
-        self._is_own = self._is_after_deletion = False
-        # By the key of the row: who has set which status last, and when.
-        self._set: dict[str, tuple[str, str, float]] = {}
-
-    def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
-        """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
-        counts as read; the first row is then one that the human has made.
-        """
-        if changes.is_own and before is None:
-            self._key = None
-        elif now != before:
-            self._key, self._at, self._is_own = now, monotonic(), changes.is_own
-            self._is_after_deletion = any(one.kind == "task.deleted" and one.task == before for one in changes.entries)
-
-    def forget(self) -> None:
-        """Note that the human has moved the cursor, or was asked."""
-        self._key = None
-
-    def is_at(self, key: str | None) -> bool:
-        """Return whether the cursor came to a row by itself, however long ago."""
-        return key is not None and key == self._key
-
-    def is_surprise(self, key: str | None) -> bool:
-        """Return whether the cursor came to a row by what others did or by a deletion, however long ago, or by what the
-        human did too late for the row to be read when the key was pressed.
-        """
-        return self.is_at(key) and (not self._is_own or self._is_after_deletion or self._is_too_late(self._at))
-
-    def is_unread(self, key: str | None) -> bool:
-        """Return whether it came there by what others did, too late for the row to be read when the key was pressed."""
-        return self.is_at(key) and not self._is_own and self._is_too_late(self._at)
-
-    def note_set(self, key: str, who: str, status: str) -> None:
-        """Note the status that somebody else has set in a row that keys act on."""
-        self._set = {key: one for key, one in self._set.items() if self._is_too_late(one[2])}
-        self._set[key] = who, status, monotonic()
-
-    def set_unread(self, key: str) -> tuple[str, str] | None:
-        """Return who has set which status of a row too late for that to be read when the key was pressed, if any."""
-        who, status, at = self._set.get(key, ("", "", float("-inf")))
-        return (who, status) if self._is_too_late(at) else None
-
-    def _is_too_late(self, at: float) -> bool:
-        from tui_tasks.tui.asks.answer_keys import Reading  # the first paint goes without
-
-        return not Reading(self._context).is_long_since(at)

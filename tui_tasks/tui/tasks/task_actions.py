@@ -16,27 +16,23 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_cache import Source
-from tui_tasks.tui.rows.row_cursor import MOVED_BY_ITSELF, Landing
 from tui_tasks.tui.tasks import task_text
+from tui_tasks.tui.tasks.landing import MOVED_BY_ITSELF
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations import Operation
-    from tui_tasks.core.read.overview import StateChanges
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 STATUS_KEYS: Final = {
     "p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled",
 }  # fmt: skip
 ASKED_WHY: Final = ("failed", "skipped")
-_SET_STATUS: Final = ("status", "card_left", "card_right")
 # Of several tasks to be deleted, how many are named.
 _NAMED: Final = 3
 # The cells of a question around the title of a task.
@@ -49,7 +45,6 @@ class TaskActions(Controller):
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._context = pane.context
-        self.landing = Landing(pane.context)
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -105,7 +100,7 @@ class TaskActions(Controller):
             choices.append(Choice(letter, word, shown.color, why_not or self._why_not_set(tasks, status)))
         named = self._named(tasks, max(40, self._pane.app.size.width - _AROUND_TITLE))
         key = await self._context.ask(Menu(self._context, f"Status of {named}", choices))
-        if key is None or self._have_changed(tasks, "Not set"):
+        if key is None or self._pane.unread.have_changed(tasks, "Not set"):
             return
         if await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
             self._pane.row_list.clear_marks()
@@ -228,15 +223,15 @@ class TaskActions(Controller):
             return
         named = self._named(tasks)
         is_elsewhere = [task.uid for task in tasks] != [self._pane.target()]
-        has_moved = len(tasks) == 1 and self.landing.is_surprise(tasks[0].uid)
+        has_moved = len(tasks) == 1 and self._pane.unread.landing.is_surprise(tasks[0].uid)
         why = [*[MOVED_BY_ITSELF] * has_moved, *filter(None, [why_ask(context.db, tasks, context.clock.now())])]
-        self.landing.forget()
+        self._pane.unread.landing.forget()
         question = " ".join((f"Delete {self._listed(tasks)}?", *(f"{words}." for words in why)))
         if (is_elsewhere or why) and not await confirm(
             context, question, "delete them" if len(tasks) > 1 else "delete it"
         ):
             return
-        if self._have_changed(tasks, "Not deleted"):
+        if self._pane.unread.have_changed(tasks, "Not deleted"):
             return
         context.state.cursor_deleted, context.state.was_open_deleted = self._pane.target(), self._pane.is_inside
         then = deleted_before(context.db, context.clock.now())
@@ -244,52 +239,6 @@ class TaskActions(Controller):
         named, them = (named, "it") if len(tasks) == 1 else (count(len(tasks), "task"), "them")
         on = goes_on(context.db, tasks)
         context.say(f"Deleted {named}.{on} {context.keymap.key_of('undo')} brings {them} back{then}.")
-
-    def _have_changed(self, tasks: Sequence[Task], what: str) -> bool:
-        """Return whether others have changed tasks since the human was asked about them, and say which ones."""
-        now = {task.uid: task for task in task_queries.live_tasks(self._context.db, [task.uid for task in tasks])}
-        changed = [task for task in tasks if _what_was_read(now.get(task.uid)) != _what_was_read(task)]
-        if changed:
-            numbers = ", ".join(f"#{task.number}" for task in changed[:3]) + ", …" * (len(changed) > 3)
-            self._context.say(f"{what}: {numbers} changed since you were asked. Look, and press the key again.")
-        return bool(changed)
-
-    def note(self, cursor: str | None, selection: Sequence[str], changes: StateChanges) -> None:
-        """Note the task under the cursor after changes if that was on another before, or if keys were for marked tasks
-        that others have taken away; and the status that others have set.
-        """
-        now = self._pane.target()
-        has_lost_marks = selection != [cursor] and self._pane.selection() == [now] and not changes.is_own
-        self.landing.note(None if has_lost_marks else cursor, now, changes)
-        chosen = set(self._pane.selection())
-        for entry in changes.entries:
-            if entry.task in chosen and entry.become is not None and entry.actor != HUMAN:
-                self.landing.note_set(entry.task, entry.actor, entry.become)
-
-    def why_too_early(self, action: Action) -> str:
-        """Return what has just happened, unread, to a task that an action would change; empty: nothing.
-
-        `delete` asks about a task that came under the cursor by itself, however long ago.
-        """
-        if not action.writes or action.needs != "task" or action.id == "delete":
-            return ""
-        uids = self._pane.selection()
-        if len(uids) == 1 and self.landing.is_unread(uids[0]):
-            return MOVED_BY_ITSELF
-        return self._just_set(uids) if action.id in _SET_STATUS else ""
-
-    def _just_set(self, uids: Sequence[str]) -> str:
-        """Return which status others have set of one of these tasks just now; empty: none."""
-        rows = {row.uid: row for row in self._pane.row_list.rows_held}
-        for task in task_queries.live_tasks(self._context.db, uids):
-            found = self.landing.set_unread(task.uid)
-            if found is None and (row := rows.get(task.uid)) is not None and row.status != task.status:
-                # It is not painted yet.
-                found = (task.updated_by, task.status) if task.updated_by != HUMAN else None
-            if found is not None:
-                what = "it" if len(uids) == 1 else f"#{task.number}"
-                return f"{agent_text.who(found[0], 30)} set {what} {LOOKS[found[1]].word} just now"
-        return ""
 
     async def do_move_to_list(self) -> None:
         """Choose a list, and put the tasks at its end."""
@@ -381,15 +330,6 @@ def _agent_of(tasks: Sequence[Task]) -> str | None:
 def _are_at_work(tasks: Sequence[Task]) -> bool:
     """Return whether tasks are in progress, or next for their agents."""
     return all(task.status == "in_progress" or (task.agent is not None and task.status == "pending") for task in tasks)
-
-
-def _what_was_read(task: Task | None) -> object:
-    """Return what a human who is asked about a task decides about: what it is, where, and who is at it; None if it is
-    deleted.
-
-    Its log, its tags and the like are no part of it: an agent that goes on writing them keeps nobody from an answer.
-    """
-    return task and (task.name, task.description, task.list_id, task.status, task.agent)
 
 
 def as_markdown(task: Task) -> str:

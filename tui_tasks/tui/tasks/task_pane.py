@@ -17,6 +17,7 @@ from tui_tasks.tui.keys.actions import PRESS_AGAIN, LateController
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import FilterActions, SortActions
+from tui_tasks.tui.tasks.landing import UnreadTasks
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.tasks.task_detail import Detail
@@ -44,6 +45,7 @@ class TaskPane(Pane):
         self._way_back: tuple[str | None, bool, Callable[[], None]] | None = None
         self.only: Filter = ALL
         """The filter that rows are read with."""
+        self.unread = UnreadTasks(self)
         self.task_actions = TaskActions(self)
         self.mark_actions = LateController(self._make_mark_actions, "mark", "mark_all", may_refuse=False)
         self.add_actions = LateController(self._make_add_actions, "new", "new_above", may_refuse=False)
@@ -96,7 +98,7 @@ class TaskPane(Pane):
 
     def show_added(self, uid: str) -> None:
         """Put the cursor on a task that the human has added, which keys may change at once."""
-        self.task_actions.landing.forget()
+        self.unread.landing.forget()
         if not self.row_list.move_to(uid):
             self.context.say("Added; the filter hides it.")
 
@@ -109,8 +111,8 @@ class TaskPane(Pane):
         """
         action = ACTIONS[id]
         if action.moves:
-            self.task_actions.landing.forget()
-        why = self.task_actions.why_too_early(action)
+            self.unread.landing.forget()
+        why = self.unread.why_too_early(action)
         if not why:
             super().action_act(id)
             return
