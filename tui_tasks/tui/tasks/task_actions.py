@@ -120,7 +120,6 @@ class TaskActions(Controller):
         Say what was set, unless it `is_seen` of one task. Return False if the human went back.
         """
         from tui_tasks.core.operations.tasks import EditTask, LogTask
-        from tui_tasks.core.read.tasks import ready_tasks
         from tui_tasks.tui.inputs.editor import TextDialog
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
@@ -135,12 +134,8 @@ class TaskActions(Controller):
                 return False
             keeps = prompt.keeps_unless_done()
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
-        early = ready_tasks.starts_early(self._context.db, uids) if status == "in_progress" else ""
         tasks = task_queries.live_tasks(self._context.db, uids)
-        waits = [one for one in tasks if status == "done" and one.uid in self._context.state.reviewable]
-        others = [one for one in tasks if one not in waits]
-        changed = sum(task.status != status for task in others)
-        named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
+        notes = self._notes_of_status(tasks, status, is_seen=is_seen)
         with keeps:
             try:
                 await self._context.link.commit(*operations)
@@ -148,23 +143,36 @@ class TaskActions(Controller):
                 if conflict.data.get("in_progress") in uids:
                     # The one that it names was to be in progress by this change, of which nothing is left.
                     reason = "This list takes one task in progress at a time for each agent"
+                    named = count(len(tasks), "task") if len(tasks) > 1 else self._named(tasks)
                     raise Conflict(f"{reason}, not {named}.") from conflict
                 raise
-        notes = [f"{early}."] if early else []
-        if waits:
-            numbers = ", ".join(f"#{one.number}" for one in waits[:3]) + "…" * (len(waits) > 3)
-            notes.append(f"Not merged: {numbers} {'waits' if len(waits) == 1 else 'wait'} for your review.")
-        if len(tasks) > 1 or not is_seen:
-            undo = f"{self._context.keymap.key_of('undo')} undoes it."
-            word, same = LOOKS[status].word, len(others) - changed
-            if len(tasks) > 1:
-                named = count(changed, "task")
-                word += f", {same} {'was' if same == 1 else 'were'} so already" if same else ""
-            # Marked tasks whose work waits for review are not shown as done.
-            notes = [*[f"{named}: {word}."] * (len(tasks) == 1 or bool(others)), *notes, undo]
         if notes:
             self._context.say(" ".join(notes))
         return True
+
+    def _notes_of_status(self, tasks: Sequence[Task], status: str, *, is_seen: bool) -> list[str]:
+        """Return what to say once a status is set: of which tasks, which begin early, and which wait for review."""
+        from tui_tasks.core.read.tasks import ready_tasks
+
+        early = (
+            ready_tasks.starts_early(self._context.db, [task.uid for task in tasks]) if status == "in_progress" else ""
+        )
+        notes = [f"{early}."] if early else []
+        waits = [one for one in tasks if status == "done" and one.uid in self._context.state.reviewable]
+        if waits:
+            numbers = ", ".join(f"#{one.number}" for one in waits[:3]) + "…" * (len(waits) > 3)
+            notes.append(f"Not merged: {numbers} {'waits' if len(waits) == 1 else 'wait'} for your review.")
+        if len(tasks) == 1 and is_seen:
+            return notes
+        undo, word = f"{self._context.keymap.key_of('undo')} undoes it.", LOOKS[status].word
+        if len(tasks) == 1:
+            return [f"{self._named(tasks)}: {word}.", *notes, undo]
+        # Marked tasks whose work waits for review are not shown as done.
+        others = [one for one in tasks if one not in waits]
+        changed = sum(task.status != status for task in others)
+        same = len(others) - changed
+        word += f", {same} {'was' if same == 1 else 'were'} so already" if same else ""
+        return [*([f"{count(changed, 'task')}: {word}."] if others else []), *notes, undo]
 
     # Checks
 
