@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.rules.agents.request_text import ask_options
@@ -69,69 +70,109 @@ class CardContent:
     """For how many microseconds this stays true; 0: until something changes."""
 
 
+class _Say(NamedTuple):
+    """What the state of a card says: its glyph, a note, who it is about and since when, and what checks have proven."""
+
+    mark: Part
+    note: Part
+    who: str
+    since: int
+    checked: Part | None
+
+
 def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     """Return the content of a card now; `has_mark`: including the glyph of its status."""
-    now, ascii_only = context.clock.now(), context.ascii_only
-    since, state = aged_from(card), look(card.part)
-    mark = (state.mark(ascii_only=ascii_only), state.color)
-    who = safe_ends(agent_text.who(card.who), 16)
+    now = context.clock.now()
+    fields, spans = _fields(context, card)
+    say = _say_of(context, card, has_mark=has_mark)
+    lasts = min([age_lasts(say.since, now), *spans, *_of_standstill(context, card)])
+    aged, glyph = age(say.since, now), say.mark if has_mark else None
+    if card.part == "pending":
+        name = unhidden_line(card.name, is_prose=True, ascii_only=context.ascii_only) if card.held else card.name
+        standing = _pending(context, card, say, fields, aged)
+        return CardContent(name, standing, say.note, glyph, note_first=bool(say.note[0]), age=aged, lasts=lasts)
+    who = say.who
+    if say.note[0] == task_text.stands_still(context, card.uid):
+        # The note names the agent, and since when it is gone.
+        who, aged = "", "" if context.state.without_agent(card.uid) else aged
+    parts = (*[say.checked] * (say.checked is not None), (who, "$muted"), (aged, "$muted"), *fields)
+    asked = ask_of(context, card) if card.part == NEEDS_YOU else None
+    is_question = asked is not None and not asked.is_permission
+    return CardContent(
+        card.name,
+        tuple(part for part in parts if part is not None and part[0]),
+        say.note,
+        glyph,
+        is_quiet=card.part in _QUIET,
+        note_first=card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stuck,
+        is_question=is_question,
+        choice=_choice(asked, ascii_only=context.ascii_only) if asked is not None and is_question else "",
+        age=aged,
+        lasts=lasts,
+    )
+
+
+def _fields(context: Context, card: Card) -> tuple[list[Part], list[int]]:
+    """Return how urgent a task is, when it is due and its tags; and for how many microseconds each stays true."""
     timed = [] if card.finished_at else list(field_parts(context, card))
     fields, spans = [part for part, _ in timed], [lasts for _, lasts in timed]
     urgency = task_text.priority(card)
     if urgency is not None and card.priority != vocab.LOW:
         fields.insert(0, urgency)
     if not card.finished_at:
-        fields += [(f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}", "$muted") for tag in card.tags[:_TAGS]]
-    if card.part == "pending":
-        name = unhidden_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
-        shown = mark if has_mark else None
-        left = task_text.stands_still(context, card.uid) or "", "$state-overdue"
-        lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
-        standing = _pending(context, card, who, fields, age(since, now))
-        return CardContent(name, standing, left, shown, note_first=bool(left[0]), age=age(since, now), lasts=lasts)
-    note, still = ("", "$muted"), task_text.stands_still(context, card.uid)
-    failed, checked = task_text.failed_check(context, card), task_text.note(context, card)
-    if card.part == "done" and not task_text.is_proven(checked):
-        mark = mark[0], "$muted"
+        fields += [(f"#{safe_line(tag, _TAG, ascii_only=context.ascii_only)}", "$muted") for tag in card.tags[:_TAGS]]
+    return fields, spans
+
+
+def _choice(ask: Ask, *, ascii_only: bool) -> str:
+    """Return the answers to a question, `pyjwt or jose?`; empty where none is offered."""
+    options = ask_options(ask, ask.options, ascii_only=ascii_only)
+    return safe_line(f"{' or '.join(options)}?", _NOTE, ascii_only=ascii_only) if options else ""
+
+
+def _say_of(context: Context, card: Card, *, has_mark: bool) -> _Say:
+    still, checked = task_text.stands_still(context, card.uid), task_text.note(context, card)
+    mark, note = _mark(context, card.part), ("", "$muted")
     if card.part == NEEDS_YOU:
-        ask = ask_of(context, card)
-        if ask is not None:
-            since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
-            note = safe_line(ask_text.request_line(ask, ascii_only=ascii_only), _NOTE), "$muted"
-        elif failed is not None:
-            since = context.state.failing_checks[card.uid]
-            shown_as = look("check_failed")
-            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
-            note, checked = (f"{'' if has_mark else f'{mark[0]} '}{failed}", "$muted"), None
-        elif card.uid in context.state.reviewable:
-            shown_as = look("reviewable")
-            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
-            note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", "$muted"
-        elif (why := task_text.failed_work(context, card.uid)) is not None:
-            shown_as = look("agent_failed")
-            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
-            note = f"{mark[0]} {why}", "$muted"
-        else:
-            shown_as = look(context.state.status_of(card))
-            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
-            note = still or "", "$muted"
+        return _need_of(context, card, still, checked, has_mark=has_mark)
+    if card.part == "pending":
+        note = still or "", "$state-overdue"
+    elif card.part == "done" and not task_text.is_proven(checked):
+        mark = mark[0], "$muted"
     elif card.part in ("in_progress", "failed"):
         color = "$muted" if card.part == "failed" else ""
         note = (still, color or "$state-overdue") if still else (last_word(context, card, card.part), color)
-    aged = age(since, now)
-    if note[0] == still:
-        # The note names the agent, and since when it is gone.
-        who, aged = "", "" if context.state.without_agent(card.uid) else aged
-    parts = (*[checked] * (checked is not None), (who, "$muted"), (aged, "$muted"), *fields)
-    standing = tuple(part for part in parts if part is not None and part[0])
-    lasts = min([age_lasts(since, now), *spans, *_of_standstill(context, card)])
-    first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stuck
-    asked = ask_of(context, card) if card.part == NEEDS_YOU else None
-    is_question = asked is not None and not asked.is_permission
-    options = ask_options(asked, asked.options, ascii_only=ascii_only) if asked is not None and is_question else ()
-    choice = safe_line(f"{' or '.join(options)}?", _NOTE, ascii_only=ascii_only) if options else ""
-    glyph, is_quiet = mark if has_mark else None, card.part in _QUIET
-    return CardContent(card.name, standing, note, glyph, is_quiet, first, is_question, choice, age=aged, lasts=lasts)
+    return _Say(mark, note, _named(card.who), aged_from(card), checked)
+
+
+def _need_of(context: Context, card: Card, still: str | None, checked: Part | None, *, has_mark: bool) -> _Say:
+    """Return what a card says that needs the human: a question, a failed check, work to review, or a lost agent."""
+    if (ask := ask_of(context, card)) is not None:
+        asks = safe_line(ask_text.request_line(ask, ascii_only=context.ascii_only), _NOTE)
+        return _Say(_mark(context, NEEDS_YOU), (asks, "$muted"), _named(ask.agent), ask.opened_at, checked)
+    state, who, since = context.state, _named(card.who), aged_from(card)
+    if (failed := task_text.failed_check(context, card)) is not None:
+        mark = _mark(context, "check_failed")
+        note = failed if has_mark else f"{mark[0]} {failed}"
+        return _Say(mark, (note, "$muted"), who, state.failing_checks[card.uid], None)
+    if card.uid in state.reviewable:
+        mark = _mark(context, "reviewable")
+        note = f"{mark[0]} {state.reviewable[card.uid] or look('reviewable').word}"
+    elif (why := task_text.failed_work(context, card.uid)) is not None:
+        mark = _mark(context, "agent_failed")
+        note = f"{mark[0]} {why}"
+    else:
+        mark, note = _mark(context, state.status_of(card)), still or ""
+    return _Say(mark, (note, "$muted"), who, since, checked)
+
+
+def _mark(context: Context, status: str) -> Part:
+    shown = look(status)
+    return shown.mark(ascii_only=context.ascii_only), shown.color
+
+
+def _named(agent: str) -> str:
+    return safe_ends(agent_text.who(agent), 16)
 
 
 def _of_standstill(context: Context, card: Card) -> list[int]:
@@ -140,7 +181,7 @@ def _of_standstill(context: Context, card: Card) -> list[int]:
     return [] if lasts is None else [lasts]
 
 
-def _pending(context: Context, card: Card, who: str, fields: Sequence[Part], since: str) -> tuple[Part, ...]:
+def _pending(context: Context, card: Card, say: _Say, fields: Sequence[Part], since: str) -> tuple[Part, ...]:
     """Return what blocks a pending task, that it is next, what its checks say, whose it is, and beside any of these its
     age; then how urgent it is, when it is due, and its tags.
     """
@@ -149,15 +190,15 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part], sin
     if task is not None and task.uid == card.uid:
         parts.append(("next", "$primary"))
     if card.held:
-        state = look("held")
-        parts.append((f"{state.mark(ascii_only=context.ascii_only)} {state.word}", state.color))
+        mark, color = _mark(context, "held")
+        parts.append((f"{mark} {look('held').word}", color))
     elif card.blocked:
-        state = look("blocked")
-        parts.append((f"{state.mark(ascii_only=context.ascii_only)} {after_text(context, card)}", state.color))
-    if (checked := task_text.note(context, card)) is not None:
-        parts.append(checked)
-    if who:
-        parts.append((who, "$muted"))
+        mark, color = _mark(context, "blocked")
+        parts.append((f"{mark} {after_text(context, card)}", color))
+    if say.checked is not None:
+        parts.append(say.checked)
+    if say.who:
+        parts.append((say.who, "$muted"))
     if not parts and not fields:
         return ()
     return (*parts, (since, "$muted"), *fields) if parts else (*fields, (since, "$muted"))
