@@ -318,7 +318,7 @@ async def test_without_questions_the_inbox_opens_on_what_has_failed_and_then_on_
         await settle(pilot, "escape")
         assert not isinstance(app.screen, Inbox)
         by_agent(plan, "human", EditTask(plan[3], {"status": "done"}))
-        await until(pilot, lambda: not app.state.failed_tasks)
+        await until(pilot, lambda: not app.state.failures.tasks)
         app.state.asks.clear()
         await settle(pilot, "a")
         assert app.screen.item.row.uid == filed[0]

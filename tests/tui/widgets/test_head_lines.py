@@ -132,7 +132,7 @@ def test_when_and_why_tasks_failed_is_read_again_only_of_one_that_was_changed_as
         state = AppState(store.db, NOW)
 
         def facts() -> dict[str, tuple[int, str]]:
-            return {task.uid: (state.failed_at(task), state.why_failed(task)) for task in state.failed_tasks}
+            return {task.uid: (state.failures.at(task), state.failures.why(task)) for task in state.failures.tasks}
 
         def read_by(operation: Operation, now: int) -> dict[str, tuple[int, str]]:
             reads.clear()
@@ -547,7 +547,7 @@ async def test_the_note_of_a_stranger_does_not_replace_the_reason_of_a_failure(p
                 assert "STRANGERS" not in shown(app), (stranger, pane)
                 assert "written later" not in shown(app), (stranger, pane)
                 assert "test_dst_gap" in shown(app), (stranger, pane)
-            assert app.state.failed_last[0][1].startswith("test_dst_gap"), stranger
+            assert app.state.failures.last[0][1].startswith("test_dst_gap"), stranger
 
 
 async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):

@@ -132,7 +132,9 @@ class DigestScreen(Overlay):
             return FAILURES
         state, failed = self.context.state, [line for line in self._digest.lines if line.part == "failed"]
         tasks = {line.task for line in self._digest.lines}
-        has_tasks = state.failed <= len(state.failed_last) and all(task.uid in tasks for task, _ in state.failed_last)
+        has_tasks = state.failed <= len(state.failures.last) and all(
+            task.uid in tasks for task, _ in state.failures.last
+        )
         jobs = {need.job for need in self._needs.every() if need.kind == JOBS}
         has_jobs = jobs <= {line.name for line in failed if line.kind == "run"}
         return [kind for kind, is_below in ((FAILED, has_tasks), (JOBS, has_jobs)) if not is_below]

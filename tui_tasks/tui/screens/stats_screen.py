@@ -124,7 +124,7 @@ class Stats(Overlay):
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: no failed tasks where the figures name all of them with the whole reason."""
-        figures, failed = self._drawing.figures, self.context.state.failed_last
+        figures, failed = self._drawing.figures, self.context.state.failures.last
         if figures is None or not failed or self.context.state.failed > len(failed):
             return ALL
         below = whole_failures(figures, self.size.width - 1)

@@ -17,7 +17,7 @@ from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.job_lines import FailingJob, NextJob, RunningJob
 from tui_tasks.core.read.overview import Change, StateChanges
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
+from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries
 from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.read.work_text import FailedWork
@@ -27,17 +27,15 @@ from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
-from tui_tasks.tui.state.row_places import RowPlaces
 from tui_tasks.tui.state.seen import Seen
+from tui_tasks.tui.state.task_cache import FailedTasks, RowPlaces
 
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
 FAILED_OTHERWISE: Final = "failed_otherwise"
 """The key of `AppState.counts_of` for tasks with another status than failed whose check, or agent, has failed."""
-# At most so many failed tasks, and held ones, are listed; of so many failed ones the reason is read.
-MAX_FAILED: Final = 100
+# At most so many held tasks are listed.
 MAX_HELD: Final = 1_000
-_MAX_REASONS: Final = 3
 # At most so many jobs, and so many tasks, that are late are counted.
 MAX_NEXT_JOBS: Final = 10
 MAX_DUE: Final = 100
@@ -72,8 +70,7 @@ class AppState:
     - `next_task`: the next task that can start; `why_none_next`: one that cannot, and why.
     - `next_jobs`: the jobs that run next; `running_jobs`: those that run, as far as their usual time is known.
     - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
-    - `failed_tasks`: the tasks that failed last, newest first. `failed_last`: the first of them, each with the reason.
-      `failing_jobs`: the jobs whose last run failed, newest first.
+    - `failures`: the tasks that failed last. `failing_jobs`: the jobs whose last run failed, newest first.
     - `cursor_deleted`: the uid of the task under the cursor when the human last deleted tasks.
     - `was_open_deleted`: whether that task was open in full.
     - `files_opened`: by the uid of each work, the versions of its files whose diff was on screen.
@@ -130,11 +127,7 @@ class AppState:
         self.why_none_next: tuple[Task | None, str] = (None, "")
         self.next_jobs: list[NextJob] = []
         self.running_jobs: list[RunningJob] = []
-        self.failed_tasks: list[TaskLine] = []
-        self.failed_last: list[tuple[TaskLine, str]] = []
-        # Of the failed tasks, by their uids and versions.
-        self._why_failed: dict[tuple[str, int], str] = {}
-        self._failed_at: dict[tuple[str, int], int] = {}
+        self.failures = FailedTasks(db)
         self.failing_jobs: list[FailingJob] = []
         self.due: list[tuple[str, str]] = []
         self.cursor_deleted: str | None = None
@@ -172,7 +165,8 @@ class AppState:
             self._read_number_width()
             self._read_lists(entries)
             self._read_due(now)
-            self._follow_failures(entries)
+            if self.failures.are_touched_by(entries):
+                self._read_failed_last()
             self._read_held()
         if changes.touches("ask", "task"):
             self._read_asks()
@@ -297,7 +291,7 @@ class AppState:
     def waits_for_you(self) -> bool:
         """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
-        failed = any(self.failed_at(task) >= self.seen.put_away_at for task in self.failed_tasks)
+        failed = any(self.failures.at(task) >= self.seen.put_away_at for task in self.failures.tasks)
         failed |= bool(self.failed_work)
         failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing_jobs[:1])
         return bool(self.need_you or self.reviewable or self.held or stuck or failed)
@@ -453,29 +447,4 @@ class AppState:
         self.due = overview.due_tasks(self._db, open_lists, soon)[:MAX_DUE]
 
     def _read_failed_last(self) -> None:
-        lists = [home.id for home in self.active_lists if home.failed]
-        self.failed_tasks = tasks = overview.failed_last(self._db, lists, MAX_FAILED)
-        shown = {(task.uid, task.version) for task in tasks}
-        self._why_failed = {version: why for version, why in self._why_failed.items() if version in shown}
-        self._failed_at = {version: at for version, at in self._failed_at.items() if version in shown}
-        self.failed_last = [(task, self.why_failed(task)) for task in tasks[:_MAX_REASONS]]
-
-    def why_failed(self, task: TaskLine) -> str:
-        """Return why one of `failed_tasks` failed; it is read once of a version, as the task's journal may be long."""
-        version = task.uid, task.version
-        if version not in self._why_failed:
-            self._why_failed[version] = task_records.end_reason(self._db, task)
-        return self._why_failed[version]
-
-    def failed_at(self, task: TaskLine) -> int:
-        """Return when one of `failed_tasks` failed, as `task_records.failed_at` does; it is read as seldom."""
-        version = task.uid, task.version
-        if version not in self._failed_at:
-            self._failed_at[version] = task_records.failed_at(self._db, task)
-        return self._failed_at[version]
-
-    def _follow_failures(self, entries: Iterable[Change]) -> None:
-        """Read again which tasks failed last, after entries about failed tasks or about those."""
-        known = {task.uid for task in self.failed_tasks}
-        if any(entry.entity == "list" or entry.status == "failed" or entry.task in known for entry in entries):
-            self._read_failed_last()
+        self.failures.read([home.id for home in self.active_lists if home.failed])

@@ -150,7 +150,7 @@ class NeedsEntries:
 
     def _failed(self, need: Need) -> Entry:
         task = need.row
-        reason = self.context.state.why_failed(task)
+        reason = self.context.state.failures.why(task)
         whole, cut = (_with_reason(name, reason) for name in (one_line(task.name), one_line(task.name, _NAME)))
         return self._entry(need, f"#{task.number}", whole, _who(task), cut, one_line(reason))
 
@@ -158,7 +158,7 @@ class NeedsEntries:
         """Return `#3 #5 #9 +11  test_dst_gap: expected 02:30`."""
         numbers = [f"#{part.row.number}" for part in need.parts]
         more = [f"+{len(numbers) - _NUMBERS}"] if len(numbers) > _NUMBERS else []
-        reason = one_line(self.context.state.why_failed(need.row))
+        reason = one_line(self.context.state.failures.why(need.row))
         return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, "")
 
     def _proposed(self, need: Need) -> Entry:

@@ -179,7 +179,7 @@ class NeedsText(TextDrawing):
         return lambda: visit(self.context, need)
 
     def _why(self, need: Need) -> str:
-        return self.context.state.why_failed(need.row)
+        return self.context.state.failures.why(need.row)
 
     def _waiting(self) -> set[str]:
         """Return the agents that cannot go on without an answer."""

@@ -137,7 +137,7 @@ class Needs:
                 state.present,
                 state.left,
                 state.lapsed,
-                state.failed_tasks,
+                state.failures.tasks,
                 state.failing_jobs,
                 state.next_jobs,
                 state.due,
@@ -209,7 +209,7 @@ class Needs:
     def _failed_tasks(self) -> list[TaskLine]:
         """Return the tasks that have failed since the human said that all was seen."""
         state = self._context.state
-        return [task for task in state.failed_tasks if state.failed_at(task) >= state.seen.put_away_at]
+        return [task for task in state.failures.tasks if state.failures.at(task) >= state.seen.put_away_at]
 
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen. A task is one row with
@@ -218,11 +218,11 @@ class Needs:
         state = self._context.state
         unseen = self._failed_tasks()
         # Of very many, those that failed last are read.
-        if len(unseen) == len(state.failed_tasks) < state.failed:
+        if len(unseen) == len(state.failures.tasks) < state.failed:
             yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
         in_rows: set[str] = set()
         for task in unseen:
-            need = Need(FAILED, key_of_task(task.uid), "failed", state.failed_at(task), task.uid, row=task)
+            need = Need(FAILED, key_of_task(task.uid), "failed", state.failures.at(task), task.uid, row=task)
             if not self.is_hidden(need):
                 in_rows.update(job.uid for job in jobs_of(state, task))
             yield need
@@ -250,7 +250,7 @@ class Needs:
 def jobs_of(state: AppState, task: TaskLine) -> list[FailingJob]:
     """Return the failed jobs whose run is one failure with a failed task."""
     failed_by = task.agent if task.status_by == vocab.SYSTEM else task.status_by
-    return [job for job in state.failing_jobs if job.is_of_task(failed_by, state.failed_at(task))]
+    return [job for job in state.failing_jobs if job.is_of_task(failed_by, state.failures.at(task))]
 
 
 _GONE: Final = TROUBLE.index("gone")

@@ -1,23 +1,24 @@
-"""How many tasks come before one in its list, at a cost that does not grow with the list.
-
-A short list is counted. For a long one the rank of every thousandth task is kept, so that only one stretch between two
-ranks is counted; the journal tells which changes move tasks between stretches.
-"""
+"""What is kept of tasks, as reading it each time would cost much: their places in long lists, and why they failed."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import overview
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries, task_records
 
 STRETCH: Final = 1_000
 # A list of up to so many tasks is counted each time, which takes a fraction of a millisecond.
 SHORT: Final = 4_000
+# At most so many failed tasks are listed; of so many the reason is read.
+MAX_FAILED: Final = 100
+_MAX_REASONS: Final = 3
 
 
 class _Marks:
@@ -49,7 +50,11 @@ class _Marks:
 
 
 class RowPlaces:
-    """The places of the tasks in all lists of a database."""
+    """How many tasks come before one in its list, at a cost that does not grow with the list.
+
+    A short list is counted. For a long one the rank of every thousandth task is kept, so that only one stretch between
+    two ranks is counted; the journal tells which changes move tasks between stretches.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -102,3 +107,43 @@ class RowPlaces:
                 return None
             marks = self._marks[list_id] = _Marks(self._db, list_id)
         return marks
+
+
+class FailedTasks:
+    """The tasks that failed last, each with when and why; `tasks`: newest first."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.tasks: list[TaskLine] = []
+        self.last: list[tuple[TaskLine, str]] = []
+        """The first of them, each with the reason."""
+        # By their uids and versions.
+        self._why: dict[tuple[str, int], str] = {}
+        self._at: dict[tuple[str, int], int] = {}
+
+    def read(self, lists: Sequence[int]) -> None:
+        """Read which tasks of some lists failed last."""
+        self.tasks = overview.failed_last(self._db, lists, MAX_FAILED)
+        shown = {(task.uid, task.version) for task in self.tasks}
+        self._why = {version: why for version, why in self._why.items() if version in shown}
+        self._at = {version: at for version, at in self._at.items() if version in shown}
+        self.last = [(task, self.why(task)) for task in self.tasks[:_MAX_REASONS]]
+
+    def are_touched_by(self, entries: Iterable[Change]) -> bool:
+        """Return whether entries are about failed tasks, or about those."""
+        known = {task.uid for task in self.tasks}
+        return any(entry.entity == "list" or entry.status == "failed" or entry.task in known for entry in entries)
+
+    def why(self, task: TaskLine) -> str:
+        """Return why one of them failed; it is read once of a version, as the task's journal may be long."""
+        version = task.uid, task.version
+        if version not in self._why:
+            self._why[version] = task_records.end_reason(self._db, task)
+        return self._why[version]
+
+    def at(self, task: TaskLine) -> int:
+        """Return when one of them failed, as `task_records.failed_at` does; it is read as seldom."""
+        version = task.uid, task.version
+        if version not in self._at:
+            self._at[version] = task_records.failed_at(self._db, task)
+        return self._at[version]

@@ -16,8 +16,8 @@ from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.state import row_places
-from tui_tasks.tui.state.row_places import RowPlaces
+from tui_tasks.tui.state import task_cache
+from tui_tasks.tui.state.task_cache import RowPlaces
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def do(store, *operations):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_places_are_right_through_all_that_moves_tasks(store, seed, monkeypatch):
-    monkeypatch.setattr(row_places, "STRETCH", 10)
-    monkeypatch.setattr(row_places, "SHORT", 20)
+    monkeypatch.setattr(task_cache, "STRETCH", 10)
+    monkeypatch.setattr(task_cache, "SHORT", 20)
     rng = random.Random(seed)
     one, other = store.commit(CreatePlan("one"), CreatePlan("other"), actor="claude-1", now=NOW)
     made = do(store, *(AddTask(f"t{number}", one.uid) for number in range(60)))
