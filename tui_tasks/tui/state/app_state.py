@@ -47,37 +47,65 @@ _IN_TROUBLE: Final = ("stuck", "stopped", "failed")
 
 
 class AppState:
-    """State read once at the start; each batch of changes rereads only what it touches.
+    """State read once at the start; each batch of changes rereads only what it touches."""
 
-    - `list_id`: the list that the list and the board show. `cursors`: the task under the cursor of each, by number.
-      `places`: the places of tasks in their lists.
-    - `number_width`: how many cells the number of the newest task has: 3 for `#12`.
-    - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
-    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about.
-      `asking`: the uids of these tasks.
-    - `held`: how many tasks and jobs wait for the human to accept them; `held_first`: the oldest of them.
-    - `members`: every agent, without those that are gone for a day and have left nothing open. `present`: those of them
-      that did more than single calls, or have something open.
-    - `left`: the tasks in progress whose agent is gone, by uid. `lapsed`: the tasks that are pending again since a
-      claim on them lapsed, whose agent is gone or silent. `stuck`: the tasks in progress whose agent is stuck, by uid.
-    - `failing_checks`: since when tasks need the human because a check of theirs has failed, by uid, oldest first.
-    - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review. `reviews`: the
-      same by the agents of the works.
-      `to_review`: these works, each with the instant since when it waits, oldest first. `races`: the unfinished works
-      of each task that has several, by its uid.
-    - `all_failed_work`: the uid of each task on which an agent has failed that the human has not dealt with, and why.
-    - `has_work`: whether an agent was ever started on a task.
-    - `next_task`: the next task that can start; `why_none_next`: one that cannot, and why.
-    - `next_jobs`: the jobs that run next; `running_jobs`: those that run, as far as their usual time is known.
-    - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
-    - `failures`: the tasks that failed last. `failing_jobs`: the jobs whose last run failed, newest first.
-    - `cursor_deleted`: the uid of the task under the cursor when the human last deleted tasks.
-    - `was_open_deleted`: whether that task was open in full.
-    - `files_opened`: by the uid of each work, the versions of its files whose diff was on screen.
-    - `seen`: what the human has seen, and what is new to them.
-    - `spoke`: the instant at which each agent last wrote.
-    - `answered`: the uids of the questions that the human answered in the inbox, in that order.
-    """
+    # Of lists and tasks
+    list_id = 0
+    """The list that the list and the board show."""
+    sort = ""
+    """The order in which tasks are shown; empty: a list's own."""
+    lists: dict[int, TaskList]
+    """All lists, by number."""
+    number_width = 2
+    """How many cells the number of the newest task has: 3 for `#12`."""
+    next_task: Task | None
+    """The next task that can start."""
+    why_none_next: tuple[Task | None, str]
+    """One that cannot, and why."""
+    due: list[tuple[str, str]]
+    """The uids and the due dates of open tasks that are late or due soon, the first due first."""
+    failing_checks: dict[str, int]
+    """Since when tasks need the human because a check of theirs has failed, by uid, oldest first."""
+    held: int
+    """How many tasks and jobs wait for the human to accept them."""
+    held_first: list[HeldTask]
+    """The oldest of them."""
+    next_jobs: list[NextJob]
+    """The jobs that run next."""
+    running_jobs: list[RunningJob]
+    """Those that run, as far as their usual time is known."""
+    failing_jobs: list[FailingJob]
+    """The jobs whose last run failed, newest first."""
+
+    # Of agents
+    asks: list[Ask]
+    """The open questions, oldest first."""
+    stuck: dict[str, StuckTask]
+    """The tasks in progress whose agent is stuck, by uid."""
+    lapsed: dict[str, LeftTask]
+    """The tasks that are pending again since a claim on them lapsed, whose agent is gone or silent."""
+    spoke: dict[str, int]
+    """The instant at which each agent last wrote."""
+    has_work: bool
+    """Whether an agent was ever started on a task."""
+    to_review: list[tuple[Work, int]]
+    """The works that wait to be merged, each with the instant since when it waits, oldest first."""
+    reviews: dict[str, str]
+    """What there is to review, by the agents of the works."""
+    reviewable: dict[str, str]
+    """The same by the uid of each task whose work waits to be merged."""
+    races: dict[str, list[Work]]
+    """The unfinished works of each task that has several, by its uid."""
+    all_failed_work: dict[str, FailedWork]
+    """The uid of each task on which an agent has failed that the human has not dealt with, and why."""
+    autos: dict[str, Auto]
+    """The lists that start agents, by uid."""
+
+    # Of what the human did
+    cursor_deleted: str | None = None
+    """The uid of the task under the cursor when the human last deleted tasks."""
+    was_open_deleted = False
+    """Whether that task was open in full."""
 
     def __init__(
         self,
@@ -97,50 +125,33 @@ class AppState:
         self._is_past = is_past
         self._grace = grace
         self.places = RowPlaces(db)
-        self.number_width = 2
-        self.list_id = 0
-        self.cursors: dict[int, str] = {}
-        self.sort = ""
-        self.lists: dict[int, TaskList] = {}
-        self.projects = Projects(db, lambda: self.lists, project)
-        self.asks: list[Ask] = []
-        self.asked_about: dict[str, str] = {}
-        self._about: dict[str, str | None] = {}
-        self.asking: set[str] = set()
-        self.held = 0
-        self.held_first: list[HeldTask] = []
-        self.members: list[AgentView] = []
-        self.present: list[AgentView] = []
-        self.left: dict[str, LeftTask] = {}
-        self.lapsed: dict[str, LeftTask] = {}
-        self._last_look = agent_views.LastLook()
-        self.stuck: dict[str, StuckTask] = {}
-        self.failing_checks: dict[str, int] = {}
-        self.reviewable: dict[str, str] = {}
-        self.reviews: dict[str, str] = {}
-        self.races: dict[str, list[Work]] = {}
-        self.to_review: list[tuple[Work, int]] = []
-        self.all_failed_work: dict[str, FailedWork] = {}
-        self.has_work = False
-        self.autos: dict[str, Auto] = {}
-        self.next_task: Task | None = None
-        self.why_none_next: tuple[Task | None, str] = (None, "")
-        self.next_jobs: list[NextJob] = []
-        self.running_jobs: list[RunningJob] = []
         self.failures = FailedTasks(db)
-        self.failing_jobs: list[FailingJob] = []
-        self.due: list[tuple[str, str]] = []
-        self.cursor_deleted: str | None = None
-        self.was_open_deleted = False
-        self.files_opened: dict[str, dict[str, bytes]] = {}
-        self.spoke: dict[str, int] = {}
-        self.answered: list[str] = []
+        self.projects = Projects(db, lambda: self.lists, project)
+        self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
+        """What the human has seen, and what is new to them."""
+        self.members: list[AgentView] = []
+        """Every agent, without those that are gone for a day and have left nothing open."""
+        self.present: list[AgentView] = []
+        """Those of them that did more than single calls, or have something open."""
+        self.left: dict[str, LeftTask] = {}
+        """The tasks in progress whose agent is gone, by uid."""
+        self.asked_about: dict[str, str] = {}
+        """By the uid of each open question, the uid of the task that it is about."""
+        self.asking: set[str] = set()
+        """The uids of these tasks."""
+        self._about: dict[str, str | None] = {}
+        self._last_look = agent_views.LastLook()
         # By the number of a list: what its counts were made of, and these.
         self._counts: dict[int, tuple[object, dict[str, int]]] = {}
+        self.cursors: dict[int, str] = {}
+        """The task under the cursor of each list, by number."""
+        self.files_opened: dict[str, dict[str, bytes]] = {}
+        """By the uid of each work, the versions of its files whose diff was on screen."""
+        self.answered: list[str] = []
+        """The uids of the questions that the human answered in the inbox, in that order."""
         kept = (None if is_past else local_values.get(db, local_values.INBOX)) or {}
         self.put_off: dict[str, int] = {uid: until for uid, until in kept.get("later", ()) if isinstance(until, int)}
         """The questions that the human has put off, each with the instant until which it is."""
-        self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
         self._read_all(now)
 
     def apply(self, changes: StateChanges, now: int) -> None:
