@@ -27,12 +27,12 @@ from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, OptionKeys, Reading
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW, has_air, is_wide
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine

@@ -1,22 +1,27 @@
-"""What performs actions: widgets, screens and the App, and the controllers that they compose."""
+"""What performs actions: widgets, screens and the App, and the controllers that they compose; those among these that
+move in every list and every text.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.rows.row_list import VirtualList
     from tui_tasks.tui.state.context import Context
 
 READ_ONLY: Final = "This screen is read only: it changes nothing."
 PRESS_AGAIN: Final = "look, and press the key again."
 """How the refusal of a key ends for which something has changed just now."""
+FAR: Final = 2**31
+"""More rows than anything has: it is scrolled to its end."""
 
 
 class Controller:
@@ -82,6 +87,80 @@ class LateController(Controller, Generic[C]):
         if not name.startswith("do_"):
             raise AttributeError(name)
         return getattr(self.made, name)
+
+
+class RowMoves(Controller):
+    """Moves in the list that `row_list` returns, the one that keys act on at that moment."""
+
+    def __init__(self, row_list: Callable[[], VirtualList[Any]]) -> None:
+        self._row_list = row_list
+
+    def do_down(self) -> None:
+        """Next row."""
+        self._row_list().move(1)
+
+    def do_up(self) -> None:
+        """Previous row."""
+        self._row_list().move(-1)
+
+    def do_first(self) -> None:
+        """First row."""
+        self._row_list().move_first()
+
+    def do_last(self) -> None:
+        """Last row."""
+        self._row_list().move_last()
+
+    def do_page_down(self) -> None:
+        """A screen down."""
+        self._row_list().move_page(1)
+
+    def do_page_up(self) -> None:
+        """A screen up."""
+        self._row_list().move_page(-1)
+
+
+class Scrolled(Protocol):
+    """Interface of what keys scroll."""
+
+    @property
+    def page_rows(self) -> int:
+        """The rows of a page: those shown, less those that stay visible."""
+        ...
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll by rows, down when `by` is above 0, at most to the end."""
+
+
+class ScrollKeys(Controller):
+    """Scrolls a widget without a cursor by the keys that otherwise move a cursor."""
+
+    def __init__(self, scrolled: Scrolled) -> None:
+        self._scrolled = scrolled
+
+    def do_down(self) -> None:
+        """A row on."""
+        self._scrolled.scroll_rows(1)
+
+    def do_up(self) -> None:
+        """A row back."""
+        self._scrolled.scroll_rows(-1)
+
+    def do_page_down(self) -> None:
+        """A page on."""
+        self._scrolled.scroll_rows(max(1, self._scrolled.page_rows))
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self._scrolled.scroll_rows(-max(1, self._scrolled.page_rows))
+
+    def do_first(self) -> None:
+        """To the first row."""
+        self._scrolled.scroll_rows(-FAR)
+
+    def do_last(self) -> None:
+        """To the last row."""
+        self._scrolled.scroll_rows(FAR)
 
 
 class Actor:

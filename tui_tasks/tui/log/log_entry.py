@@ -22,10 +22,10 @@ from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import duration, moment
 from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.keys.actions import Actor, ScrollKeys
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, name_and_text, who_of
-from tui_tasks.tui.painting.line_painter import FrameLine, ScrollKeys, rule_parts
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.tasks.task_detail import Detail

@@ -19,11 +19,12 @@ from tui_tasks.dialects.requests.filter_syntax import Language
 from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows, LogRule
 from tui_tasks.tui.log.log_text import MARKS
-from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.screen_bases import Pane
 

@@ -1,11 +1,11 @@
-"""Bases of widgets that draw their own lines at full width, and scroll by wheel and keys; and one line with parts at
+"""Bases of widgets that draw their own lines at full width, and scroll by the wheel; and one line with parts at
 the left and at the right: heads, rules, and the lines around a pane. Scroll marks show which lines are on screen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from rich.color import Color
 from rich.segment import Segment, Segments
@@ -22,7 +22,6 @@ from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.styles import Part, StyleCache, parts_width
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, PaintWhenVisible, ResilientMessages
 
@@ -144,8 +143,6 @@ class Drawing:
 
 WHEEL: Final = 3
 """The rows that one notch of the wheel scrolls."""
-FAR: Final = 2**31
-"""More rows than anything has: it is scrolled to its end."""
 
 
 class WheelScrolling:
@@ -164,49 +161,6 @@ class WheelScrolling:
         """Scroll up; a cursor stays on its row."""
         event.stop()
         self.scroll_rows(-WHEEL)
-
-
-class Scrolled(Protocol):
-    """Interface of what keys scroll."""
-
-    @property
-    def page_rows(self) -> int:
-        """The rows of a page: those shown, less those that stay visible."""
-        ...
-
-    def scroll_rows(self, by: int) -> None:
-        """Scroll by rows, down when `by` is above 0, at most to the end."""
-
-
-class ScrollKeys(Controller):
-    """Scrolls a widget without a cursor by the keys that otherwise move a cursor."""
-
-    def __init__(self, scrolled: Scrolled) -> None:
-        self._scrolled = scrolled
-
-    def do_down(self) -> None:
-        """A row on."""
-        self._scrolled.scroll_rows(1)
-
-    def do_up(self) -> None:
-        """A row back."""
-        self._scrolled.scroll_rows(-1)
-
-    def do_page_down(self) -> None:
-        """A page on."""
-        self._scrolled.scroll_rows(max(1, self._scrolled.page_rows))
-
-    def do_page_up(self) -> None:
-        """A page back."""
-        self._scrolled.scroll_rows(-max(1, self._scrolled.page_rows))
-
-    def do_first(self) -> None:
-        """To the first row."""
-        self._scrolled.scroll_rows(-FAR)
-
-    def do_last(self) -> None:
-        """To the last row."""
-        self._scrolled.scroll_rows(FAR)
 
 
 DrawParts = Callable[[int], Sequence[Part]]

@@ -15,11 +15,10 @@ from textual.strip import Strip
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, safe_text
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.keys.actions import Actor, ScrollKeys
 from tui_tasks.tui.painting.line_painter import (
     Drawing,
     LinePainter,
-    ScrollKeys,
     WheelScrolling,
     changed_span,
     strip_of,

@@ -1,5 +1,5 @@
-"""The cursor in a `RowCache`, and where it came to be when its row went. Cursor and screen are tied to keys, so that
-only the human moves them.
+"""The cursor in a `RowCache`, and where it came to be when its row went; and the marked rows. Cursor and screen are
+tied to keys, so that only the human moves them.
 
 Nothing here depends on a terminal. Rows are read when they are asked for, so a hidden list reads none.
 """
@@ -284,3 +284,52 @@ class RowCursor(Generic[R]):
             if self.cache.key(row) not in moved:
                 return self.cache.key(row), line
         return None, 0
+
+
+class RowMarks(Generic[R]):
+    """The keys of the marked rows, in the order in which they were marked."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, None] = {}
+        self.range_ends: tuple[str, ...] = ()
+        """The keys of the rows that were marked last by themselves, at most two, the newest first: a range begins at
+        the first on which the cursor is not.
+        """
+
+    @property
+    def keys(self) -> list[str]:
+        """All of them."""
+        return list(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def set(self, keys: Iterable[str], *, on: bool | None = None) -> None:
+        """Mark or unmark rows; `on=None` toggles each. No range begins at them."""
+        for key in keys:
+            if on if on is not None else key not in self._keys:
+                self._keys[key] = None
+            else:
+                self._keys.pop(key, None)
+        self.range_ends = ()
+
+    def toggle(self, key: str) -> None:
+        """Mark a row by itself, from which a range then begins; or unmark it."""
+        before = self.range_ends[:1]
+        self.set([key])
+        self.range_ends = (key, *before) if key in self._keys else ()
+
+    def clear(self) -> None:
+        """Forget all marks; the ends of a range stay."""
+        self._keys.clear()
+
+    def forget_gone(self, keys: Iterable[str], source: Source[R]) -> None:
+        """Forget those of some rows that are there no more."""
+        marked = [key for key in keys if key in self._keys]
+        rows = source.find(marked) if marked else {}
+        for key in marked:
+            if key not in rows:
+                del self._keys[key]

@@ -1,11 +1,11 @@
-"""The list widget over a `Source` of rows, and the actions that move in it.
+"""The list widget over a `Source` of rows.
 
 Its cost does not depend on the number of rows, as no widget is a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from textual import events
@@ -14,11 +14,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import LinePainter, WheelScrolling
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache, Source
-from tui_tasks.tui.rows.row_cursor import RowCursor
+from tui_tasks.tui.rows.row_cursor import RowCursor, RowMarks
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, RowPainter
 from tui_tasks.tui.widgets.textual_overrides import Focusable
 
@@ -96,11 +95,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cache: RowCache[R] = RowCache()
         self._cursor = RowCursor(self._cache)
         self._painter = RowPainter(self._cache, drawing, self.look_of, self.row_height)
-        self._marks: dict[str, None] = {}
-        self.range_ends: tuple[str, ...] = ()
-        """The keys of the rows that were marked last by themselves, at most two, the newest first: a range begins at
-        the first on which the cursor is not.
-        """
+        self._marks: RowMarks[R] = RowMarks()
         self._posted_marks = 0
         self._pressed: str | None = None
         self._dragged: str | None = None
@@ -156,12 +151,8 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         """Apply that rows of these keys were added, changed or removed; no other row is read or drawn."""
         keys = list(keys)
         self._cursor.change(keys)
-        marked = [key for key in keys if key in self._marks]
-        if marked and self.source is not None:
-            rows = self.source.find(marked)
-            for key in marked:
-                if key not in rows:
-                    del self._marks[key]
+        if self.source is not None:
+            self._marks.forget_gone(keys, self.source)
         self._update()
 
     def grow(self) -> None:
@@ -212,7 +203,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
     @property
     def marks(self) -> list[str]:
         """The keys of the marked rows, in the order in which they were marked."""
-        return list(self._marks)
+        return self._marks.keys
 
     @property
     def rows_on_screen(self) -> list[R]:
@@ -312,22 +303,21 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
 
     # Marks
 
+    @property
+    def range_ends(self) -> tuple[str, ...]:
+        """The keys of the rows that were marked last by themselves: see `RowMarks`."""
+        return self._marks.range_ends
+
     def mark(self, keys: Iterable[str], *, on: bool | None = None) -> None:
         """Mark or unmark rows; `on=None` toggles each."""
-        for key in keys:
-            if on if on is not None else key not in self._marks:
-                self._marks[key] = None
-            else:
-                self._marks.pop(key, None)
-        self.range_ends = ()
+        self._marks.set(keys, on=on)
         self._update()
 
     def mark_here(self) -> None:
         """Mark the cursor's row, from which a range then begins; or unmark it."""
         if (key := self._cursor.key) is not None:
-            before = self.range_ends[:1]
-            self.mark([key])
-            self.range_ends = (key, *before) if key in self._marks else ()
+            self._marks.toggle(key)
+            self._update()
 
     def clear_marks(self) -> None:
         """Unmark all rows."""
@@ -465,34 +455,3 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         row = self.row_at(event.y)
         if event.chain == 2 and row is not None:
             self.post_message(self.Opened(self, self._cache.key(row)))
-
-
-class RowMoves(Controller):
-    """Moves in the list that `row_list` returns, the one that keys act on at that moment."""
-
-    def __init__(self, row_list: Callable[[], VirtualList[Any]]) -> None:
-        self._row_list = row_list
-
-    def do_down(self) -> None:
-        """Next row."""
-        self._row_list().move(1)
-
-    def do_up(self) -> None:
-        """Previous row."""
-        self._row_list().move(-1)
-
-    def do_first(self) -> None:
-        """First row."""
-        self._row_list().move_first()
-
-    def do_last(self) -> None:
-        """Last row."""
-        self._row_list().move_last()
-
-    def do_page_down(self) -> None:
-        """A screen down."""
-        self._row_list().move_page(1)
-
-    def do_page_up(self) -> None:
-        """A screen up."""
-        self._row_list().move_page(-1)

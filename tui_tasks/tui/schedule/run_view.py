@@ -20,11 +20,12 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
+from tui_tasks.tui.keys.actions import FAR, RowMoves
 from tui_tasks.tui.layout import NARROW
-from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
-from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob

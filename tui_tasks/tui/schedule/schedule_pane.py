@@ -19,11 +19,12 @@ from tui_tasks.text.times import count
 from tui_tasks.tui import layout
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMessage, RowMoves
+from tui_tasks.tui.rows.row_list import RowMessage
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobList, JobRows, titled_rule

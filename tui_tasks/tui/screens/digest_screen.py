@@ -27,10 +27,10 @@ from tui_tasks.core.read.pages import list_pages, log_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, DigestRows
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine, Group

@@ -25,7 +25,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting.line_painter import ScrollKeys
+from tui_tasks.tui.keys.actions import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, drawn, whole_failures

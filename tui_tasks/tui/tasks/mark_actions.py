@@ -49,7 +49,7 @@ def mark_range(
         return False
     there = source.find([begins]).get(begins)
     if there is None:
-        rows.range_ends = ()
+        rows.mark(())
         key = context.keymap.key_of("mark_all")
         context.say(f"The {noun} from which the range began is gone. Nothing was marked; {key} again marks all.")
         return True

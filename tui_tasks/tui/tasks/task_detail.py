@@ -12,7 +12,8 @@ from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text.glyphs import sign
-from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule_parts
+from tui_tasks.tui.keys.actions import FAR
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import ScrollLines, TextDrawing
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages

@@ -13,8 +13,8 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.keys.actions import PRESS_AGAIN, LateController
-from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
+from tui_tasks.tui.keys.actions import PRESS_AGAIN, LateController, RowMoves
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import FilterActions, SortActions
 from tui_tasks.tui.tasks.landing import UnreadTasks

@@ -13,10 +13,10 @@ import msgspec
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work import diff_lines, review_text

@@ -24,11 +24,12 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import MAX_LINES, Drawn, TextDrawing, TextLines, block, wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
