@@ -45,7 +45,7 @@ def answer_keys(view: AskView) -> Sequence[str]:
 def answer_word(view: AskView, key: str) -> str:
     """Return the word for the key of an answer: that of consent or refusal."""
     answer = view.approving if key == "ask_approve" else view.denying
-    return ask_text.answer_word(answer or "").capitalize()
+    return ask_text.first_word(answer or "").capitalize()
 
 
 def no_title(view: AskView, who: str) -> str:

@@ -24,7 +24,7 @@ _NO: Final = frozenset({"deny", "denied", "no", "n", "reject", "refuse", "disall
 _WHOLE_WORD: Final = re.compile(r"\s*(\w+)\s*(?:[,;!(\[–—]|\s-|\.(?!\S|\s*\d)|$)")
 
 
-def answer_word(option: str) -> str:
+def first_word(option: str) -> str:
     """Return the word in small letters that is all of an option, or with which it begins before a comma, a dash, a full
     stop or a bracket; empty where other words follow.
     """
@@ -36,7 +36,7 @@ def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str 
     """Return the only option that is one of the words; `otherwise` when there are no options."""
     if not options:
         return otherwise
-    matches = [option for option in options if answer_word(option) in words]
+    matches = [option for option in options if first_word(option) in words]
     return matches[0] if len(matches) == 1 else None
 
 

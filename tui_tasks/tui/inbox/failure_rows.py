@@ -116,7 +116,7 @@ class FailedChecks(RowSource[FailedTask]):
         if row.uid in self.context.state.reviewable:
             key = self.context.keymap.key_of(self.OPEN)
             lines += block(f"Its work waits for review: {key} shows it.", room, "$muted")
-        lines += [[], *task_text.lines(self.context, row.task, room, OUTPUT_LINES)]
+        lines += [[], *task_text.check_lines(self.context, row.task, room, OUTPUT_LINES)]
         return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
     @override

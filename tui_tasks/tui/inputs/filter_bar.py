@@ -169,7 +169,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         if kept:
             self.keep()
 
-    def say(self, text: str) -> None:
+    def show_count(self, text: str) -> None:
         """Show the number of matches at the right."""
         self._count = text
         self._count_line.redraw()
@@ -191,7 +191,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         if self._words is not None:
             self._words.value = ""
         self._parsed = Parsed()
-        self.say("")
+        self.show_count("")
         self.post_message(self.Cleared(typing))
 
     def keep(self) -> None:

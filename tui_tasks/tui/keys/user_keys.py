@@ -76,8 +76,8 @@ def show_key(key: str) -> str:
 def remapped(keys: Mapping[str, str]) -> dict[str, str]:
     """Return the usable keys of the configuration, by the ids of actions."""
     named = {name: one for name, text in keys.items() if (one := as_textual(text))}
-    renamed = {RENAMED[name]: one for name, one in named.items() if name in RENAMED}
-    return renamed | {name: one for name, one in named.items() if name in ACTIONS}
+    by_old_ids = {RENAMED[name]: one for name, one in named.items() if name in RENAMED}
+    return by_old_ids | {name: one for name, one in named.items() if name in ACTIONS}
 
 
 def renamed(keys: Mapping[str, str]) -> list[str]:
@@ -87,7 +87,7 @@ def renamed(keys: Mapping[str, str]) -> list[str]:
 
 def wrong(keys: Mapping[str, str]) -> dict[str, str]:
     """Return the mistakes in the configuration's keys, for people, by the ids as written there."""
-    problems: dict[str, str] = {}
+    found: dict[str, str] = {}
     mine = remapped(keys)
     for name, text in keys.items():
         if name in RENAMED:
@@ -95,12 +95,12 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
         if name not in ACTIONS:
             near = get_close_matches(name, ACTIONS, 1, 0.8)
             meant = f"did you mean {near[0]!r}? " if near else ""
-            problems[name] = f"no action {name!r}; {meant}`?` in the screen shows the id of each beside it"
+            found[name] = f"no action {name!r}; {meant}`?` in the screen shows the id of each beside it"
         elif name not in mine:
-            problems[name] = f"{text!r} names no key"
+            found[name] = f"{text!r} names no key"
         elif (clash := _clash(ACTIONS[name], mine)) is not None:
-            problems[name] = f"{clash[0]} is the key of {clash[1].id!r} too"
-    return problems
+            found[name] = f"{clash[0]} is the key of {clash[1].id!r} too"
+    return found
 
 
 def problems(file: Path, keys: Mapping[str, str]) -> list[SettingsProblem]:

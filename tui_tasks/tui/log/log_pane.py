@@ -338,11 +338,11 @@ class LogPane(Pane):
         self._show_marks()
         reached = self._entries.reached if self.row_list.is_searching else None
         if reached is None:
-            self.filter_bar.say("")
+            self.filter_bar.show_count("")
             return
         oldest, newest = log_pages.edges(self.context.db)
         searched = (newest - reached) / max(1, newest - oldest)
-        self.filter_bar.say(f"searched {searched:.0%}")
+        self.filter_bar.show_count(f"searched {searched:.0%}")
 
     def on_filter_bar_submitted(self, event: FilterBar.Submitted) -> None:
         """Return to the entries, with the filter."""

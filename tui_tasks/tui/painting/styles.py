@@ -72,12 +72,12 @@ class StyleCache:
     def of(cls, app: App[Any]) -> StyleCache:
         """Return the styles of the App's current theme."""
         variables = app.theme_variables
-        cache = cls._made.get(id(variables))
-        if cache is None or cache._variables is not variables:
+        made = cls._made.get(id(variables))
+        if made is None or made._variables is not variables:
             cls._made.clear()
             true = [each for each in app.get_line_filters() if isinstance(each, ANSIToTruecolor)]
-            cache = cls._made[id(variables)] = cls(variables, true)
-        return cache
+            made = cls._made[id(variables)] = cls(variables, true)
+        return made
 
     def style(self, name: str, *, cursor: bool = False) -> Style:
         """Return the style of a name; with `cursor`, as on the cursor's line."""

@@ -264,7 +264,7 @@ class SchedulePane(Pane):
 
     def _show_count(self) -> None:
         if self.filter_bar.is_open:
-            self.filter_bar.say(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
+            self.filter_bar.show_count(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
 
     def _matches(self, line: JobLine) -> bool:
         """Return whether each word is in what the row shows or in the prompt, and `who:` created the job."""

@@ -107,13 +107,13 @@ class DigestScreen(Overlay):
 
     def _title(self, width: int) -> Sequence[Part]:
         """` While you were away   since you left at 12:15`: the span that it covers."""
-        digest, is_small = self._digest, width < NARROW
+        shown, is_small = self._digest, width < NARROW
         name = " Digest" if not self._was_away else " Away" if is_small else " While you were away"
         parts: list[Part] = [(name, "bold")]
-        if digest is None:
+        if shown is None:
             return parts
         covers = f"{self._since_words} {self.context.clock.time_of(self._since)}"
-        cut = ", older ones were compacted away" if digest.is_cut and not is_small else ""
+        cut = ", older ones were compacted away" if shown.is_cut and not is_small else ""
         return [*parts, (f"   {covers}{cut}", "$muted")]
 
     def _counts(self, width: int) -> Sequence[Group]:

@@ -219,14 +219,13 @@ class SearchAll(Picker):
 
     def _show(self, *, is_over: bool) -> None:
         cursor = self.window.cursor
-        entries = [self._entry(task) for task in self._found]
         if not self._wanted and not self._found:
             self._drawing.empty = "words, #12, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
         else:
             self._drawing.empty = "Nothing matches in any list: try fewer words." if is_over else "Looking further..."
-        self.window.show(EntriesFound(entries, ""), cursor)
-        count = f"{len(self._found)}{'' if is_over and len(self._found) < MAX_FOUND else '+'}"
-        head = [(count, "found", "")] if self._found else []
+        self.window.show(EntriesFound([self._entry(task) for task in self._found], ""), cursor)
+        number = f"{len(self._found)}{'' if is_over and len(self._found) < MAX_FOUND else '+'}"
+        head = [(number, "found", "")] if self._found else []
         go = "Go there" if self._chosen == self._go_to else "This one"
         self.query_one(FootLine).hint(("Enter", go, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *head)
 

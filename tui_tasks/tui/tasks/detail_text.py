@@ -121,7 +121,7 @@ class DetailText(TextDrawing):
             lines += [*self._asked(ask, room), ()]
         lines += self._standstill(details, room)
         lines += self._to_review(details, room)
-        lines += task_text.lines(self.context, details.task, room)
+        lines += task_text.check_lines(self.context, details.task, room)
         if details.task.description:
             lines += [
                 *([()] if lines and lines[-1] else []),
@@ -152,7 +152,7 @@ class DetailText(TextDrawing):
         room = max(8, width - 2)
         waits = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         closed = [line for ask in details.closed_asks[:1] for line in self._closed(ask, room)]
-        proof = task_text.lines(self.context, details.task, room, _OUTPUT_IN_BRIEF)
+        proof = task_text.check_lines(self.context, details.task, room, _OUTPUT_IN_BRIEF)
         failed = [] if self._is_logged_last(details) else self._failed(details, room)
         parts = [waits + failed + self._standstill(details, room), proof, closed, self._sent(details, room)]
         left = height - sum(len(part) + 1 for part in parts if part)

@@ -276,7 +276,7 @@ class MatchCounter:
         self.stop()
         home = self._pane.context.state.current_list
         if not only or home is None:
-            self._pane.filter_bar.say(f"{count(home.total, 'task')}" if home is not None else "")
+            self._pane.filter_bar.show_count(f"{count(home.total, 'task')}" if home is not None else "")
             return
         self._counted = home.id, only
         self._read_on(list_pages.FIRST, 0, is_shown=True)
@@ -314,7 +314,7 @@ class MatchCounter:
         more, end = list_pages.count_on(context.db, list_id, rank, only)
         so_far += more
         if is_shown or end is None:
-            bar.say(f"{so_far:,}{'+' if end else ''} of {home.total if home is not None else 0:,}")
+            bar.show_count(f"{so_far:,}{'+' if end else ''} of {home.total if home is not None else 0:,}")
         if end is not None:
             self._read_later(LEAST_TIMER, end, so_far, is_shown=is_shown)
         elif self._is_outdated:

@@ -18,7 +18,6 @@ from tui_tasks.text.glyphs import PROOF_LOOKS, Look, look, proof_words
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age_lasts, ago, count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, wrapped
 from tui_tasks.tui.state.context import Context
@@ -73,7 +72,7 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
     return f"{words}{': ' if why else ''}{safe_line(why, _NOTE_CHARS)}"
 
 
-def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
+def check_lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
     """Return a task's checks for its detail: each with its state, a failed one with its failed test, why that failed,
     and the last lines of its output that say something else, `most` in all, those of errors in its colour.
 
@@ -98,20 +97,25 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
         more = f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)]
         drawn.append([(head, style), (name, ""), (more, style)])
         if check.state == "failed" and run is not None and run.output:
-            from tui_tasks.text.output_lines import names_error, said_once
-
-            cells = max(8, room - 2)
-            place, reason, others = said_once(run.output)
-            first = [
-                (line, color)
-                for text, color in ((place, ""), (reason, style))
-                for line in (wrapped(safe_line(text, _NOTE_CHARS), cells) if text else [])
-            ][:most]
-            drawn += [[(f"   {line}", color)] for line, color in first]
-            output = [line for line in wrapped("\n".join(others).rstrip(), cells) if line.strip()]
-            rest = output[-most:][len(first) :] if len(output) + len(first) > most else output
-            drawn += [[(f"   {line}", style if names_error(line) else "$muted")] for line in rest]
+            drawn += _output_lines(run.output, max(8, room - 2), most, style)
     return drawn
+
+
+def _output_lines(output: str, cells: int, most: int, style: str) -> list[Drawn]:
+    """Return where and why a check failed, and the last other lines of its output, `most` in all."""
+    from tui_tasks.text.output_lines import names_error, said_once
+
+    place, why, others = said_once(output)
+    first = [
+        (line, color)
+        for text, color in ((place, ""), (why, style))
+        for line in (wrapped(safe_line(text, _NOTE_CHARS), cells) if text else [])
+    ][:most]
+    rest = [line for line in wrapped("\n".join(others).rstrip(), cells) if line.strip()]
+    if len(rest) + len(first) > most:
+        rest = rest[-most:][len(first) :]
+    of_rest = ((line, style if names_error(line) else "$muted") for line in rest)
+    return [[(f"   {line}", color)] for line, color in (*first, *of_rest)]
 
 
 _ENDED: Final = {
@@ -274,9 +278,9 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
     if ask is not None:
         from tui_tasks.tui.asks import ask_text  # few lists begin with a question
 
-        who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "
+        asker = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "
         asked = safe_line(ask_text.request_line(ask, ascii_only=context.ascii_only), _NOTE_CHARS)
-        return f"{who}{asked}", "$muted"
+        return f"{asker}{asked}", "$muted"
     if state == "reviewable":
         return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$muted"
     word = last_word(context, task, state) if state == "failed" else ""
@@ -328,7 +332,7 @@ class EmptiedNote:
             return ""
         when = ago(deletion.at, self._context.clock.now())
         when = f"just {when}" if when == "now" else when
-        return f"{who(deletion.actor)} deleted {count(deletion.tasks, 'task')} here {when}"
+        return f"{agent_text.who(deletion.actor)} deleted {count(deletion.tasks, 'task')} here {when}"
 
     def way_back(self) -> str:
         """Return what takes the deletion back, in words."""
@@ -337,7 +341,7 @@ class EmptiedNote:
     def short(self) -> str:
         """Return `rogue deleted 24`, for a column of the board."""
         deletion = self._deletion()
-        return f"{who(deletion.actor)} deleted {deletion.tasks:,}" if deletion else ""
+        return f"{agent_text.who(deletion.actor)} deleted {deletion.tasks:,}" if deletion else ""
 
     def _deletion(self) -> Deletion | None:
         now = (self._context.link.seq, self._context.state.list_id)
