@@ -152,7 +152,7 @@ class ListActions(Controller):
         if question and not await confirm(context, f"Archive {name} with {question}?", "yes"):
             stays = f"{name} is not archived."
             context.say(stays)
-            context.expect_words(stays)
+            context.words.expect_words(stays)
             return
         await context.link.commit(ArchiveList(home.uid, not home.archived))
         if home.archived:

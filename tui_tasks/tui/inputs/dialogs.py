@@ -249,9 +249,9 @@ class Menu(Dialog[str | None]):
         self.dismiss(None if choice.why_not else choice.key)
         if choice.why_not:
             self.context.say(choice.why_not)
-            self.context.expect_words(choice.why_not)
+            self.context.words.expect_words(choice.why_not)
         else:
-            self.context.expect_rest(_word_of(choice))
+            self.context.words.expect_rest(_word_of(choice))
 
     def action_leave(self) -> None:
         """Leave without a choice."""

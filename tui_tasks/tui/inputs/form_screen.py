@@ -340,7 +340,7 @@ class FootForm(Dialog[R | None], Generic[R]):
         """End with a result; what is typed on at once is for this form, which the key of `action` opens."""
         self.dismiss(result)
         key = self.context.keymap.key_of(action)
-        self.context.expect_more(action, f"The form is closed: {key} opens it again")
+        self.context.words.expect_more(action, f"The form is closed: {key} opens it again")
 
     def action_leave(self) -> None:
         """Leave without a result."""

@@ -214,10 +214,10 @@ class Actor:
         refused = self.why_not(action) or ""
         if action.takes_words and (refused or self.opens_input(action)):
             keeps = action.takes_text and refused.endswith(PRESS_AGAIN)
-            self.context.expect_words(refused, id, keeps=keeps)
+            self.context.words.expect_words(refused, id, keeps=keeps)
         if refused:
             if action.takes_words or action.verb == "edit":
-                self.context.esc_stays()
+                self.context.words.esc_stays()
             self.context.say(refused)
             return
         done = getattr(self._doer(id), f"do_{id}")()

@@ -256,7 +256,7 @@ class Picker(Dialog[None]):
         if is_quit:
             self.action_leave()
             # Letters of a word for the search must not run as keys.
-            self.context.expect_rest("quit")
+            self.context.words.expect_rest("quit")
         elif event.is_printable:
             self._closes_by_quit = False
         return is_quit

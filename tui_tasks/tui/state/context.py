@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui_tasks.tui.app.navigation import Navigation
+    from tui_tasks.tui.keys.stray_words import StrayWords
 
 
 class LocalClock:
@@ -111,16 +112,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """Draws only the keys at the foot again, for what is under the cursor."""
     run: Callable[[Coroutine[Any, Any, None]], None]
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
-    expect_words: Callable[..., None]
-    """Announces that an action opens an input, or why it cannot: see `KeyQueue.expect_words`."""
-    esc_stays: Callable[[], None]
-    """Announces that an input was refused: see `KeyQueue.esc_stays`."""
-    expect_more: Callable[..., None]
-    """Announces that a key has closed an input: what is typed on must not run as keys; see `KeyQueue.expect_more`."""
-    expect_rest: Callable[[str], None]
-    """Announces that a word was chosen by its first letter: others of it that are typed on must not run as keys."""
-    drafts: dict[str, str]
-    """What was typed in dialogs that were left by Esc, by what it is about; and for keys to be pressed again."""
+    words: StrayWords
+    """What becomes of words that are typed where no input is open."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]
@@ -138,6 +131,11 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     def typed_for(self, action: str) -> str:
         """Return what was typed for an action whose key was to be pressed again, and forget it; empty: nothing."""
         return self.drafts.pop(f"typed {action}", "")
+
+    @property
+    def drafts(self) -> dict[str, str]:
+        """What was typed in dialogs that were left by Esc, by what it is about; and for keys to be pressed again."""
+        return self.words.drafts
 
     @property
     def db(self) -> Database:

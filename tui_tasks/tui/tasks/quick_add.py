@@ -222,7 +222,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             self.close()
         elif self._add():
             self.close()
-            self.context.expect_more("new", "Quick add is closed: n opens it again", self._go_on)
+            self.context.words.expect_more("new", "Quick add is closed: n opens it again", self._go_on)
 
     def _go_on(self, text: str) -> None:
         """Open the line again for the next task, with the beginning of what is typed on."""

@@ -118,9 +118,9 @@ class TaskPane(Pane):
             return
         refused = f"{why}: {PRESS_AGAIN}"
         if action.takes_words:
-            self.context.expect_words(refused, id, keeps=action.takes_text)
+            self.context.words.expect_words(refused, id, keeps=action.takes_text)
         else:
-            self.context.expect_more(id, refused)
+            self.context.words.expect_more(id, refused)
         self.context.say(refused)
 
     def do_open(self) -> None:

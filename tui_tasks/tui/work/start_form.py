@@ -181,7 +181,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     reasons = {task.uid: why for task in marked if (why := _why_not_start(context, task, others))}
     tasks = [task for task in marked if task.uid not in reasons]
     if refused := _why_not_here() if tasks else next(iter(reasons.values()), ""):
-        context.expect_words(refused)
+        context.words.expect_words(refused)
         context.say(refused)
         return False
     with Store(context.link.path, read_only=True) as store:
