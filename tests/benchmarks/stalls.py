@@ -19,7 +19,6 @@ from tests.benchmarks.figures import Figure, Place, read_through
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.past_link import PastLink
@@ -58,7 +57,7 @@ def measure(place: Place) -> Iterator[Figure]:
         longest = asyncio.run(_longest_stall(_app(path, pane), keys))
         yield _figure(name, place, entries, longest)
     link = PastLink(str(path), str(entries - 100), clock=_now)
-    longest = asyncio.run(_longest_stall(past_app(link, zone=UTC), (*"<<<>>>", *"{}")))
+    longest = asyncio.run(_longest_stall(TaskApp(link, zone=UTC), (*"<<<>>>", *"{}")))
     yield _figure("steps of time travel", place, entries, longest)
 
 

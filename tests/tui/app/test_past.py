@@ -42,7 +42,6 @@ from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
-from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.state.past_link import PastLink
@@ -65,7 +64,7 @@ def look(plan: Plan) -> Look:
 
     def at_moment(when: object, **options: object) -> TaskApp:
         link = PastLink(plan.path, str(when), clock=lambda: NOW, zone=ZONE)
-        return past_app(link, zone=ZONE, list_name=plan.list_uid, **options)
+        return TaskApp(link, zone=ZONE, list_name=plan.list_uid, **options)
 
     return at_moment
 

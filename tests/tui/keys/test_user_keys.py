@@ -9,7 +9,6 @@ from tests.tui.plan import NOW, ZONE
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.frame import Frame
-from tui_tasks.tui.app.past_actions import past_app
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.keys import user_keys
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES
@@ -119,7 +118,7 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         begun(plan, 9)
         app.push_screen(ReviewScreen(app.context, plan[9]))
         await look()
-    past = past_app(PastLink(plan.path, "12", clock=lambda: NOW), zone=ZONE)
+    past = TaskApp(PastLink(plan.path, "12", clock=lambda: NOW), zone=ZONE)
     async with opened(past):
         assert {action.id for action in past.offers()} > {action.id for action in app.offers()}
         done.update(action.id for action in past.offers())

@@ -102,17 +102,10 @@ def _named_list(link: DatabaseLink, name: str | None) -> tuple[str | None, tuple
 
 def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options: Any) -> Any:
     """Return the App for a link; `file` holds the settings, with the human's own themes beside it."""
-    make: Any
-    if link.as_of is None:
-        from tui_tasks.tui.app.task_app import TaskApp
+    from tui_tasks.tui.app.task_app import TaskApp
 
-        make = TaskApp
-    else:
-        from tui_tasks.tui.app.past_actions import past_app
-
-        make = past_app
     with storage_errors(link.path, reading=True):
-        return make(link, config=settings, settings=file, user_themes=file.parent / "themes", **options)
+        return TaskApp(link, config=settings, settings=file, user_themes=file.parent / "themes", **options)
 
 
 def _keymap_problems(file: Path, settings: config.Config) -> list[config.SettingsProblem]:

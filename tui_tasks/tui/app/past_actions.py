@@ -1,15 +1,14 @@
-"""Moving through time on the screen of a past moment: its keys, and the App."""
+"""Moving through time on the screen of a past moment."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tui_tasks.core.commit import journal
 from tui_tasks.core.maintenance import moments
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.log.log_text import names_task, text_of, who_of
 from tui_tasks.tui.state.past_link import PastLink, Step
@@ -21,9 +20,10 @@ if TYPE_CHECKING:
 class PastActions(Controller):
     """Moves through time. Each action shows the last change in the state that it moves to."""
 
-    def __init__(self, context: Context, link: PastLink) -> None:
+    def __init__(self, context: Context) -> None:
+        assert isinstance(context.link, PastLink)
         self._context = context
-        self._link = link
+        self._link = context.link
 
     async def do_past_change_back(self) -> None:
         """Show the state before the last change."""
@@ -66,10 +66,3 @@ class PastActions(Controller):
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
         text = text_of(line, ascii_only=self._context.ascii_only)
         return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text}{more}"
-
-
-def past_app(link: PastLink, **options: Any) -> TaskApp:
-    """Return the App for a database at a past moment, with keys that move backward and forward in time."""
-    app = TaskApp(link, **options)
-    app.controllers = (*app.controllers, PastActions(app.context, link))
-    return app

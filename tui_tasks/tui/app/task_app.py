@@ -166,7 +166,12 @@ class TaskApp(Actor, ResilientApp):
 
     def _make_controllers(self) -> Sequence[Controller]:
         actions = GlobalActions(self.context, self.themes, self.actions_here, self._leave, self._stop_job)
-        return actions, *late_controllers(self.context)
+        controllers = (actions, *late_controllers(self.context))
+        if self.link.as_of is None:
+            return controllers
+        from tui_tasks.tui.app.past_actions import PastActions
+
+        return *controllers, PastActions(self.context)
 
     def _make_notifier(self) -> Notifier:
         return Notifier(self, self.context)
