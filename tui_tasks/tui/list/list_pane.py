@@ -320,12 +320,8 @@ class ListPane(TaskPane):
             self._close()
             self.focus_rows()
             self.take_way_back(was_inside=True)
-        elif self.row_list.marks:
-            self.mark_actions.made.unmark_all()
-        elif self.filter_bar.is_open:
-            self.filter_bar.clear()
-        elif not self.take_way_back(was_inside=False):
-            self.sort_actions.say_order()
+        else:
+            self.leave_rows()
 
     @override
     def select(self, uid: str) -> None:

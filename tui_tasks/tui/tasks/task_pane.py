@@ -202,6 +202,15 @@ class TaskPane(Pane):
         go()
         return True
 
+    def leave_rows(self) -> None:
+        """Leave one layer of the rows: marks, the filter, a list that was gone to; else say how they are sorted."""
+        if self.row_list.marks:
+            self.mark_actions.made.unmark_all()
+        elif self.filter_bar.is_open:
+            self.filter_bar.clear()
+        elif not self.take_way_back(was_inside=False):
+            self.sort_actions.say_order()
+
     # The filter and quick add
 
     @override
