@@ -62,7 +62,7 @@ def test_a_count_that_was_stopped_shows_nothing_though_its_timer_was_due(plan):
     with Store(plan.path) as store:
         home = task_queries.list_by_uid(store.db, plan.list_uid)
         context = SimpleNamespace(db=store.db, state=SimpleNamespace(current_list=home, lists={home.id: home}))
-        pane = SimpleNamespace(context=context, filter_bar=SimpleNamespace(say=shows.append))
+        pane = SimpleNamespace(context=context, filter_bar=SimpleNamespace(show_count=shows.append))
         pane.set_timer = lambda _, callback: timers.append(callback) or SimpleNamespace(stop=lambda: None)
         counter = MatchCounter(pane)
         for word in ("jwt", "flow"):
