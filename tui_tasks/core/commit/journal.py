@@ -30,7 +30,7 @@ LONG_FIELDS: Final = ("description", "result", "metadata")
 
 COLUMNS = tuple(columns(J).values())
 COLUMN_NAMES: Final = ", ".join(column.column_name for column in COLUMNS)
-"""They as SQL, for this machine's journal and that of a server."""
+"""The columns as SQL, for the journal of this machine and of a server."""
 _HEAD = Statement(lambda: J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
 _OLDEST = Statement(lambda: J.select(J.seq).order_by(J.seq).limit(1))
 _SINCE = Statement(lambda: J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))

@@ -332,7 +332,7 @@ _NAME = Statement(lambda: J.select(_value("name")).where(J.seq == slot("seq")))
 def asked_about(db: Database, asks: Iterable[Ask], at_work: Mapping[str, TaskLine]) -> dict[str, str]:
     """Return the uid of the task that each question is about, by the uid of the question; none if it is about none.
 
-    `at_work`: as `activity.working` returns it.
+    `at_work`: as `last_words.working` returns it.
     """
     states = _States(db)
     about = ((ask.uid, _task_of(db, ask, at_work.get(ask.agent), states)) for ask in asks)

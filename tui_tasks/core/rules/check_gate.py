@@ -142,25 +142,16 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
     if unread:
         raise InputsUnread(unread)
     failed = [check for uid, check in of_runs.items() if not (known or {}).get(uid, False)]
-    elsewhere = [check for check in failed if is_other_here(tx, check)]
-    if elsewhere:
-        raise NotProven(
-            f"task #{task.number} is not done: {_names(elsewhere)} passed on another machine, with different files",
-            "its checks run here now: try again when they have passed",
-            task.uid,
-            verified="stale",
-            output="",
-            id=task.uid,
-        )
-    if failed:
-        raise NotProven(
-            f"task #{task.number} is not done: the inputs of {_names(failed)} could not be read again here",
-            "set it done by the channel, or ask for control:request_check first",
-            task.uid,
-            verified="stale",
-            output="",
-            id=task.uid,
-        )
+    if not failed:
+        return
+    if elsewhere := [check for check in failed if is_other_here(tx, check)]:
+        why = f"{_names(elsewhere)} passed on another machine, with different files"
+        advice = "its checks run here now: try again when they have passed"
+    else:
+        why = f"the inputs of {_names(failed)} could not be read again here"
+        advice = "set it done by the channel, or ask for control:request_check first"
+    message = f"task #{task.number} is not done: {why}"
+    raise NotProven(message, advice, task.uid, verified="stale", output="", id=task.uid)
 
 
 def is_other_here(tx: Transaction, check: Check) -> bool:
