@@ -17,6 +17,8 @@ from tests.started import DEADLINE, Started
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.tool_table import TABLE
 
+FULL = ">/dev/full"
+
 
 @pytest.fixture
 def run(tmp_path: Path, path: Path):
@@ -26,17 +28,17 @@ def run(tmp_path: Path, path: Path):
         command: str, redirected: str = "", given: bytes = b"", stdout: int = subprocess.PIPE, **more: str
     ) -> subprocess.CompletedProcess[bytes]:
         kept = environment(tmp_path, TUI_TASKS_DB=str(path)) | more
-        kept.pop("PYTHONUNBUFFERED", None)
-        kept |= {name: value for name, value in more.items() if name == "PYTHONUNBUFFERED"}
-        if (
-            not redirected
-            and "$" not in command
-            and not any(name.startswith(("PYTHON", "TUI_TASKS_SQLITE")) for name in more)
-        ):
+        # Python takes it for unset where it is empty.
+        if not more.get("PYTHONUNBUFFERED"):
+            kept.pop("PYTHONUNBUFFERED", None)
+        asked = {name for name in more if name.startswith(("PYTHON", "TUI_TASKS_SQLITE"))} & kept.keys()
+        if redirected in ("", FULL) and "$" not in command and not asked:
             words = program(*shlex.split(command))
-            return fork_server.run(
-                words, given, DEADLINE, env=kept, cwd=tmp_path, stdout=stdout, stderr=subprocess.PIPE
-            )
+            with Path(redirected.removeprefix(">") or os.devnull).open("wb") as file:
+                out = file if redirected else stdout
+                return fork_server.run(
+                    words, given, DEADLINE, env=kept, cwd=tmp_path, stdout=out, stderr=subprocess.PIPE
+                )
         shell = ["sh", "-c", f'"$@" {command} {redirected}', "sh", *program()]
         return subprocess.run(
             shell,
@@ -72,7 +74,7 @@ def one_line_error(done: subprocess.CompletedProcess[bytes]) -> str:
     return text
 
 
-@pytest.mark.parametrize("redirected", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("redirected", [FULL, ">&-"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["ls", "ls --json", "prime", "call tasklist:display", "config", "doctor"])
 def test_output_that_cannot_be_written_is_told_in_a_line(run, command: str, redirected: str, unbuffered: str) -> None:
@@ -84,12 +86,12 @@ def test_output_that_cannot_be_written_is_told_in_a_line(run, command: str, redi
 
 @pytest.mark.parametrize("command", ["--help", "--version", "ls --help"])
 def test_help_that_cannot_be_written_is_told_in_a_line(run, command: str) -> None:
-    done = run(command, ">/dev/full")
+    done = run(command, FULL)
     assert done.returncode == 1
     assert "standard output cannot be written" in one_line_error(done)
 
 
-@pytest.mark.parametrize("redirected", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("redirected", [FULL, ">&-"])
 def test_a_task_that_cannot_be_told_of_has_been_added_once(run, names, redirected: str) -> None:
     done = run("add one", redirected)
     assert done.returncode == 1
@@ -117,7 +119,7 @@ def test_a_channel_without_one_of_its_ends_is_wrong_usage_and_makes_nothing(run,
 
 def test_a_channel_whose_replies_cannot_be_written_serves_no_more_and_says_why(run, names) -> None:
     two = line("tasklist:add_task", 1, name="one") + line("tasklist:add_task", 2, name="two")
-    done = run("serve --no-scheduler", ">/dev/full", two)
+    done = run("serve --no-scheduler", FULL, two)
     assert done.returncode == 1
     assert "replies cannot be written (No space left on device)" in one_line_error(done)
     assert names() == ["one", "two"]
