@@ -26,8 +26,7 @@ from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.task_detail import Detail
-from tui_tasks.tui.tasks.task_pane import TaskPane
+from tui_tasks.tui.tasks.task_pane import Detail, TaskPane
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 

@@ -24,8 +24,7 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
-from tui_tasks.tui.tasks.task_detail import Detail
-from tui_tasks.tui.tasks.task_pane import TaskPane
+from tui_tasks.tui.tasks.task_pane import Detail, TaskPane
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 

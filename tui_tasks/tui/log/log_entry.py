@@ -28,7 +28,7 @@ from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, name_and_t
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.tasks.task_detail import Detail
+from tui_tasks.tui.tasks.task_pane import Detail
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
