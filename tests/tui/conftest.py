@@ -32,7 +32,7 @@ from tui_tasks.tui.inbox import rows_and_detail
 from tui_tasks.tui.keys import key_queue
 from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink, Work, Writer
-from tui_tasks.tui.tasks import landing
+from tui_tasks.tui.tasks import task_guards
 
 
 @pytest.fixture(autouse=True)
@@ -198,7 +198,7 @@ def _typing_fast(monkeypatch: pytest.MonkeyPatch) -> None:
 def seconds(monkeypatch: pytest.MonkeyPatch, _read_at_once: None) -> list[float]:
     """The seconds of the clock that counts how long something has stood on screen."""
     now = [1_000.0]
-    for module in (answer_keys, rows_and_detail, landing):
+    for module in (answer_keys, rows_and_detail, task_guards):
         monkeypatch.setattr(module, "monotonic", lambda: now[0])
     monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.5)
     return now

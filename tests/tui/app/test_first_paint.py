@@ -27,7 +27,7 @@ NEEDLESS = (
     | {"tui_tasks.channel.session", "tui_tasks.dialects.tool_table", "tui_tasks.core.schedule"}
     | {f"tui_tasks.runner.{name}" for name in ("scheduler_service", "git", "processes")}
     | {f"tui_tasks.core.operations.{name}" for name in ("asks", "jobs", "sessions", "tasks", "work")}
-    | {f"tui_tasks.tui.tasks.{name}" for name in ("add_actions", "delete_text", "links", "mark_actions")}
+    | {f"tui_tasks.tui.tasks.{name}" for name in ("add_actions", "links", "mark_actions")}
     | {"tui_tasks.tui.app.list_actions", "tui_tasks.tui.work"}
     | {"argparse", "ctypes"}
     | {"zoneinfo", "dateutil", "croniter", "cron_descriptor"}

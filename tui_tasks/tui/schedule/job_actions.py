@@ -15,7 +15,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.landing import MOVED_BY_ITSELF, Landing
+from tui_tasks.tui.tasks.task_guards import MOVED_BY_ITSELF, Landing
 
 if TYPE_CHECKING:
     from tui_tasks.tui.schedule.run_view import Ending

@@ -23,7 +23,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_cache import Source
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.tasks.landing import MOVED_BY_ITSELF
+from tui_tasks.tui.tasks.task_guards import MOVED_BY_ITSELF, deleted_before, goes_on, why_ask
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations import Operation
@@ -224,7 +224,6 @@ class TaskActions(Controller):
         """
         from tui_tasks.core.operations.tasks import DeleteTask
         from tui_tasks.tui.inputs.dialogs import confirm
-        from tui_tasks.tui.tasks.delete_text import deleted_before, goes_on, why_ask
 
         tasks, context = self._tasks(), self._context
         if not tasks:

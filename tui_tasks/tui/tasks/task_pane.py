@@ -26,9 +26,9 @@ from tui_tasks.tui.painting.text_lines import ScrollLines, TextDrawing
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import FilterActions, SortActions
-from tui_tasks.tui.tasks.landing import UnreadTasks
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
+from tui_tasks.tui.tasks.task_guards import UnreadTasks
 from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
