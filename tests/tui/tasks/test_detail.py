@@ -249,7 +249,7 @@ async def test_the_lines_below_the_list_say_why_an_agent_failed_on_the_task_and_
         assert BOOM.split("\n")[0][:20] in detail and "branch cookie-banner" in detail
 
 
-@pytest.mark.parametrize("size", [(80, 26), (200, 50)])
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_a_detail_that_the_keys_go_to_says_so_in_its_head_and_how_to_go_back_to_the_list(plan, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:

@@ -97,15 +97,17 @@ async def test_a_stuck_agent_stands_in_the_same_words_above_each_screen_and_a_ro
 @pytest.mark.parametrize(
     ("size", "line"),
     [
-        ((40, 12), " ◐ claude-1 #5  ? 2  ✗ 2  ! S3 late 25m"),
-        ((59, 24), " ◐ claude-1 #5  ? 2  ✗ 2  ! S3 Restore test late 25m"),
+        ((40, 12), " ◐ claude-1  ? 2 claude-2  ✗ 2  ▲ 0  ! 1"),
+        ((59, 24), " ◐ claude-1 #5  ? 2 claude-2  ✗ 2  ▲ 0  ! S3 late 25m"),
     ],
 )
-async def test_the_only_line_of_a_small_screen_names_the_agent_and_what_is_late(plan, jobs, make_app, size, line):
+async def test_the_only_line_of_a_small_screen_names_who_works_and_who_waits_and_says_that_none_is_stuck(
+    plan, jobs, make_app, size, line
+):
     async with opened(make_app(plan.path), size) as pilot:
         assert lines(pilot.app)[0] == line
         by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-20"}))
-        late = "! S3 late +1" if size[0] == 40 else "! S3 Restore test late 25m +1"
+        late = "! 2" if size[0] == 40 else "! S3 late 25m +1"
         await until(pilot, lambda: lines(pilot.app)[0].endswith(late))
 
 
@@ -115,7 +117,7 @@ async def test_a_small_screen_calls_several_agents_so_while_all_has_room(plan, m
         store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="bot-1", now=NOW)
         connect(store, "bot-1")
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? 2  ✗ 1")
+        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? 2 claude-2  ✗ 1  ▲ 0")
 
 
 async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_the_line(plan, make_app):

@@ -47,17 +47,24 @@ _SHORT_NAME: Final = 16
 
 
 class _ShortStep(msgspec.Struct, frozen=True):
-    """What a small screen shows: so many cells of the name of what is late or next, since when it is late, and the name
-    of the agent at work.
+    """What a small screen shows: so many cells of the name of what is late or next, since when it is late, that it is
+    late, the name of the agent at work and its task, who waits, and that no agent is stuck or gone.
     """
 
     name: int
     has_since: bool = True
+    has_late: bool = True
     has_who: bool = True
+    has_task: bool = True
+    has_waiting: bool = False
 
 
 _SHORT_STEPS: Final = (
-    *(_ShortStep(name) for name in range(_SHORT_NAME, 4, -1)),
+    *(_ShortStep(name, has_waiting=True) for name in (*range(_SHORT_NAME, 4, -1), 0)),
+    _ShortStep(0, has_since=False, has_waiting=True),
+    _ShortStep(0, has_since=False, has_task=False, has_waiting=True),
+    _ShortStep(0, has_since=False, has_late=False, has_task=False, has_waiting=True),
+    _ShortStep(0, has_since=False, has_late=False, has_who=False, has_waiting=True),
     _ShortStep(0),
     _ShortStep(0, has_since=False),
     _ShortStep(0, has_who=False),
@@ -235,12 +242,22 @@ class ShortCounts:
         self._counts = counts
 
     def groups(self, entries: Sequence[AgentEntry], found: Sequence[Need], width: int) -> list[Group]:
-        """Return ` ◐ claude-1 #5  ? 2  ✗ 2  ◷ S3 late 25m`: the first agents, the counts, what is late or next."""
+        """Return ` ◐ claude-1  ? 2 claude-2  ✗ 2  ▲ 0  ! 1`: the first agents, the counts with who waits, what is late
+        or next.
+        """
+        is_calm = bool(self._context.state.members) and not any(one.is_trouble for one in entries)
+        waiting = [one for one in entries if one.state == "waiting"]
+        is_named = len(waiting) == 1 and not any(one.is_trouble or one.is_at_work for one in entries)
         groups: list[Group] = []
         for step in _SHORT_STEPS:
             groups = [
                 *self._agents(entries, step),
-                *self._counted(found, has_agents=False),
+                *self._counted(
+                    found,
+                    has_agents=False,
+                    waiting=waiting[0] if waiting and step.has_waiting and not is_named else None,
+                    has_none=step.has_waiting and is_calm,
+                ),
                 *self._job(found, step),
             ]
             groups = [replace(group, gap=_GAP) for group in groups]
@@ -265,7 +282,8 @@ class ShortCounts:
         for others in filter(None, (trouble, work, waiting)):
             entry = others[0]
             who = safe_ends(entry.who, _SHORT_WHO) if step.has_who or entry.is_trouble or not entry.number else ""
-            words = (who, _word(entry) * step.has_who if entry.is_trouble else entry.number)
+            number = entry.number * (step.has_task or not who)
+            words = (who, _word(entry) * step.has_who if entry.is_trouble else number)
             many = count(len(others), "agent") if step.has_who else f"{len(others):,}"
             text = " ".join(filter(None, words)) if len(others) == 1 else many
             if (others is waiting or others is failed) and len(others) > 1:
@@ -274,16 +292,23 @@ class ShortCounts:
         if not work and not trouble and not waiting:
             yield Group([("idle", "$muted")])
 
-    def _counted(self, found: Sequence[Need], *, has_agents: bool) -> Iterator[Group]:
+    def _counted(
+        self, found: Sequence[Need], *, has_agents: bool, waiting: AgentEntry | None = None, has_none: bool = False
+    ) -> Iterator[Group]:
         """Yield what the rule counts, but jobs that are slow, and what is late, which has words of its own, as agents
-        in trouble have beside panes; all that has failed is counted.
+        in trouble have beside panes; all that has failed is counted. `waiting`: an agent to name behind the questions.
+        `has_none`: whether it is said that no agent is in trouble.
         """
+        stuck = look("stuck").mark(ascii_only=self._context.ascii_only)
+        asking = look("needs_you").mark(ascii_only=self._context.ascii_only)
         own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
         counts = [need for need in found if need.kind not in own or need.counted_as == "failed"]
         counts = [need for need in counts if not need.is_later]
         for one in self._counts.of(counts, has_slow=False):
-            if one.short[0] in "123456789":
-                yield Group([one.mark, (one.short, "")], one.act)
+            mark, is_some = one.mark[0].strip(), one.short[0] in "123456789"
+            who = f" {safe_ends(waiting.who, _SHORT_WHO)}" if waiting is not None and mark == asking else ""
+            if is_some or (has_none and mark == stuck):
+                yield Group([one.mark, (f"{one.short}{who}", "" if is_some else "$muted")], one.act)
 
     def _job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
         """Yield `◷ S3 Restore test late 25m`, else the next job and when it runs."""
@@ -302,7 +327,7 @@ class ShortCounts:
         others = len(late) - 1
         more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
         shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
-        words = (number, shown, how if step.has_since else "late", more)
+        words = (number, shown, how if step.has_since else "late", more) if step.has_late else (late_number(late),)
         yield Group(
             [self._counts.mark(looks, looks.color), (" ".join(filter(None, words)), "")], self._counts.visit(late)
         )
