@@ -431,7 +431,7 @@ def test_one_who_goes_back_is_asked_all_the_same_before_a_job_is_switched_on_aga
     assert names(shell.store) == []
     task_changes.undo(shell, as_json=False, asks=True)
     assert not job_queries.job(shell.store.db, job.uid).enabled
-    assert "Undo “job nightly: on -> off”, 12m ago? [y/N]" in capsys.readouterr().err
+    assert "Undo “S1 nightly: on -> off”, 12m ago? [y/N]" in capsys.readouterr().err
 
 
 def test_a_fresh_change_is_undone_at_once_but_one_that_made_a_list_is_asked(shell: Session, answering, capsys) -> None:
