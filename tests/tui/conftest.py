@@ -6,14 +6,17 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import textual._animator
 import textual.app
 import textual.pilot
 import textual.screen
+import textual.timer
 
 from tests.checks import Checks
 from tests.tui import idle, textual_caches
@@ -23,6 +26,7 @@ from tests.tui.proven import name_of
 from tests.tui.work.reviewing import make_keys_repository
 from tests.work import repositories
 from tests.work.repositories import Place
+from tui_tasks.core.engine import commit_watch
 from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
@@ -30,6 +34,7 @@ from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox import rows_and_detail
 from tui_tasks.tui.keys import key_queue
+from tui_tasks.tui.state import database_link
 from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink, Work, Writer
 from tui_tasks.tui.tasks import task_guards
@@ -60,8 +65,27 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "wait_for_idle", idle.wait_for_idle)
     monkeypatch.setattr(textual.pilot.Pilot, "_wait_for_screen", idle.wait_for_screen)
     monkeypatch.setattr(textual.app.App, "_press_keys", idle.press_keys)
+    # What is due by these clocks is a timer of the loop.
+    for module in (textual.timer, textual._animator):
+        monkeypatch.setattr(module, "_time", SimpleNamespace(get_time=idle.monotonic))
+    for module in (commit_watch, database_link):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=idle.monotonic))
     # Seconds from a change to its painting.
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
+
+
+@pytest.fixture(scope="session")
+def closer() -> Iterator[Executor]:
+    """A thread that closes what takes long to close."""
+    with ThreadPoolExecutor(1) as thread:
+        yield thread
+
+
+@pytest.fixture(autouse=True)
+def _closing_beside(monkeypatch: pytest.MonkeyPatch, closer: Executor) -> None:
+    """Let no test wait until the kernel has ended a watch: 9 ms, which each screen would take at its end."""
+    close = commit_watch._Inotify.close
+    monkeypatch.setattr(commit_watch._Inotify, "close", lambda events: closer.submit(close, events))
 
 
 @pytest.fixture(autouse=True)

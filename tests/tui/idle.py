@@ -22,11 +22,18 @@ from textual.pilot import Pilot
 
 from tests.started import DEADLINE
 
-# Of a timer that is due within these seconds, the end is waited for: it draws what has changed, or reads it.
+# A timer that is due within these seconds ends before a test goes on: it draws what has changed, or reads it.
 SOON = 0.04
 # Work of a thread is waited for this long at most; not at all where the test holds it up (`holding_threads`).
 thread_seconds = DEADLINE
 _press_keys = App._press_keys
+# By how many seconds clocks are ahead: a loop that is idle does not sleep until a timer is due, it lets time pass.
+_ahead = 0.0
+
+
+def monotonic() -> float:
+    """Return the seconds of the clock by which timers are due on an `IdleLoop`."""
+    return time.monotonic() + _ahead
 
 
 class IdleLoop(asyncio.SelectorEventLoop):
@@ -36,6 +43,10 @@ class IdleLoop(asyncio.SelectorEventLoop):
         self._work: dict[Any, float] = {}
         self._waiting: list[tuple[asyncio.Future[None], float]] = []
         super().__init__(_Selector(self))
+
+    def time(self) -> float:
+        """Return the seconds of a clock, which is ahead after waits that were left out."""
+        return monotonic()
 
     def run_in_executor(self, executor: Any, func: Any, *arguments: Any) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = super().run_in_executor(executor, func, *arguments)
@@ -55,12 +66,24 @@ class IdleLoop(asyncio.SelectorEventLoop):
 
     async def rest(self, soon: float) -> None:
         """Wait until nothing is left to do, and nothing will be within `soon` seconds."""
+        if self._rests(soon):
+            return
         waiting = self.create_future()
         self._waiting.append((waiting, soon))
         await asyncio.wait_for(waiting, DEADLINE)
 
+    def _rests(self, soon: float) -> bool:
+        """Whether nothing is left to do already: then a turn of the loop would find nothing."""
+        if self._ready or self._work or (self._scheduled and self._scheduled[0].when() - self.time() <= soon):
+            return False
+        return not selectors.DefaultSelector.select(self._selector, 0)
+
     def note_rest(self, seconds: float | None) -> float | None:
-        """Take in that there is nothing to do for `seconds` (None: for ever); return how long to wait for it."""
+        """Take in that there is nothing to do for `seconds` (None: for ever); return how long to wait for it.
+
+        Where a test waits for a timer, its seconds are let pass.
+        """
+        global _ahead
         if not self._waiting:
             return seconds
         if self._work:
@@ -72,7 +95,9 @@ class IdleLoop(asyncio.SelectorEventLoop):
             if not waiting.done():
                 waiting.set_result(None)
         self._waiting = [one for one in self._waiting if one not in rested]
-        return 0 if rested else seconds
+        if not rested and seconds is not None:
+            _ahead += seconds
+        return 0
 
 
 class _Selector(selectors.DefaultSelector):
