@@ -160,7 +160,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 10 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 9 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)

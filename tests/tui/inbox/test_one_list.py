@@ -333,7 +333,7 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         assert said(app).startswith("Put away: ") and said(app).endswith(" u brings it back.")
         failed = "failures put away" if what in ("failed", "job") else "0 failed"
         assert counts_line(app).startswith(f" ? 0 questions   ✗ {failed}   ▲ 0 stuck or gone   • ")
-        gone = {"failed": "failed #3, ", "job": "failed S1, "}.get(what, "")
+        gone = {"failed": "failed #3, ", "job": "failed S1, ", "late job": "late S1, "}.get(what, "")
         assert counts_line(app).endswith(changes.replace(gone, "")), "nothing else is marked as seen"
         await settle(pilot, "u")
         assert re.match(r"\S.* is back\. u again undoes", said(app)) and "failures" not in said(app)

@@ -1013,7 +1013,7 @@ async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_
         await until(pilot, lambda: "store.put" in shown(app))
         head = lines(app)[0]
         assert "#9 Old cookie ban" in head and "robot-1" in head
-        assert any("◐ claude-1 #5 " in line for line in lines(app)[:3]), "what agents do"
+        assert any("◐ claude-1 " in line for line in lines(app)[:3]), "what agents do"
         if size[0] < 60:
             assert "✓ 1" in head and "✗ 1" in head
         else:
