@@ -19,6 +19,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.asks import request_lines
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
+from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.painting.text_lines import MAX_LINES
 from tui_tasks.tui.screens.place_pickers import SearchAll
 
@@ -151,6 +152,36 @@ async def test_the_human_edits_and_accepts_in_one_step(plan, filed, make_app):
         assert state(app, filed[0]) == ("pending", False)
         await settle(pilot, "e", "escape")
         assert state(app, filed[1]) == ("pending", True)
+
+
+@pytest.mark.parametrize(("key", "name"), [("m", "Mine"), ("t", "Theirs")])
+async def test_a_draft_of_an_edit_that_accepts_is_shown_beside_what_others_have_changed(
+    plan, filed, make_app, key, name
+):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "e", "end", "ctrl+u", *"Mine", "escape")
+        by_agent(plan, "claude-1", EditTask(filed[0], {"name": "Theirs", "description": "More"}))
+        await until(pilot, lambda: "Theirs" in shown(app))
+        await settle(pilot, "e", "enter")
+        assert isinstance(app.screen, ConflictScreen) and state(app, filed[0]) == ("pending", True)
+        await settle(pilot, key)
+        await until(pilot, lambda: state(app, filed[0]) == ("pending", False))
+        task = task_queries.task(app.link.db, filed[0])
+        assert (task.name, task.description) == (name, "More")
+
+
+async def test_what_was_typed_is_a_draft_still_where_the_accept_is_refused(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "e", "end", *" now")
+        by_agent(plan, "claude-1", EditTask(filed[0], {"description": "Another"}))
+        await settle(pilot, "enter")
+        await until(pilot, lambda: said(app).startswith("Read it first"))
+        await settle(pilot, "e")
+        assert app.screen.form.name == "Rewrite it in Rust now"
 
 
 async def test_one_is_joined_to_a_task_that_is_searched_for(plan, filed, make_app):

@@ -26,7 +26,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.tui.inputs.dialogs import AddWords
-from tui_tasks.tui.inputs.task_form import EditScreen
+from tui_tasks.tui.inputs.task_form import EditScreen, Form
 
 
 @pytest.mark.parametrize(("action", "place"), [("new", 3), ("new_above", 2)])
@@ -347,17 +347,31 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         assert row.depends_on == (plan[5],)
 
 
-async def test_esc_in_the_form_goes_back_to_the_line_with_its_text_and_the_form_keeps_what_it_had(app, plan):
+async def test_a_line_and_the_form_behind_it_are_one_draft(app, plan):
     async with opened(app) as pilot:
         await settle(pilot, "n", *"Long #x", "ctrl+o", "escape")
         assert app.pane.quick_add.is_open and app.query_one(AddWords).value == "Long #x"
-        await settle(pilot, "ctrl+o", "tab", *"About it", "escape")
-        assert app.pane.quick_add.is_open and app.query_one(AddWords).value == "Long #x"
+        await settle(pilot, "ctrl+o", *" !high", "tab", *"About it", "tab", *"fri 17:00", "escape")
+        assert app.pane.quick_add.is_open
+        assert app.query_one(AddWords).value == 'Long #x !high due:"fri 17:00"'
+        assert "x · high · due" in shown(app) and "description: 1 line" in shown(app)
         await settle(pilot, "ctrl+o")
-        assert app.screen.form.description == "About it"
-        await settle(pilot, "ctrl+u", "escape", "enter")
+        assert (app.screen.form.fields, app.screen.form.description) == ("#x !high", "About it")
+        await settle(pilot, "escape", "enter")
         row = task(app, app.pane.row_list.cursor)
-        assert (row.name, row.tags, row.description) == ("Long", ("x",), "")
+        assert (row.name, row.tags, row.priority, row.description) == ("Long", ("x",), 2, "About it")
+        assert row.due is not None
+        await settle(pilot, "n", "ctrl+o")
+        assert app.screen.form == Form(), "the next task begins without it"
+
+
+async def test_words_of_a_title_that_look_like_fields_are_the_same_title_in_the_line(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "n", *"Ask", "ctrl+o", "shift+tab", "end", *" @bob after #5 due:fri", "escape")
+        assert app.query_one(AddWords).value == r"Ask \@bob after \#5 \due:fri"
+        await settle(pilot, "enter")
+        row = task(app, app.pane.row_list.cursor)
+        assert (row.name, row.agent, row.depends_on, row.due) == ("Ask @bob after #5 due:fri", None, (), None)
 
 
 @pytest.mark.parametrize("keys", [("n", *"Long", "ctrl+o", *"#x"), ("e", *" Long")])

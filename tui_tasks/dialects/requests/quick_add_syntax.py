@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -211,3 +212,16 @@ def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple
     if after:
         parts.append(f"after {', '.join(f'#{number}' for number in after)}")
     return " ".join(parts)
+
+
+def line(title: str, fields: str, values: Mapping[str, str]) -> str:
+    """Return a line that `parse` reads as a title, a line of fields, and the texts of `task_fields.FIELDS` by name.
+
+    Words of the title that would be read as fields get a backslash.
+    """
+    words = [word if parse(word, _ANY_TIME).name == word else f"\\{word}" for word in title.split()]
+    # After a word, a number is a task.
+    after = [at for at, word in enumerate(words) if word.casefold() == "after"]
+    words = [f"\\{word}" if at - 1 in after and word.startswith("#") else word for at, word in enumerate(words)]
+    texts = [f'{name}:"{text}"' if " " in text else f"{name}:{text}" for name, text in values.items() if text]
+    return " ".join((*words, *fields.split(), *texts))

@@ -237,9 +237,11 @@ class HeldTasks(RowSource[HeldTask]):
         if not (self._standing_here(row) and self.is_under_cursor()):
             self._say_unread([row])
             return
-        changes = await TaskForm(self.context).ask(task, "Edit and accept")
-        if changes is not None:
-            await self._commit([row], [AcceptTask(row.uid, task.version, changes)], "Accepted")
+        form = TaskForm(self.context)
+        changes = await form.ask(task, "Edit and accept")
+        accepting = [AcceptTask(row.uid, task.version, changes)] if changes is not None else []
+        if accepting and await self._commit([row], accepting, "Accepted"):
+            form.drop_draft(task)
 
     def do_review_join(self) -> None:
         """Choose the task that says the same already."""
@@ -251,14 +253,14 @@ class HeldTasks(RowSource[HeldTask]):
 
         read = {row.uid: self.version(row) for row in rows}
 
-        def join(uid: str) -> None:
+        async def join(uid: str) -> None:
             if changed := [row for row in rows if self.version(row) != read[row.uid]]:
                 self._say_unread(changed)
                 return
             joining = [JoinTask(row.uid, uid, self._version_now(row)) for row in rows]
-            self.context.run(self._commit(rows, joining, "Joined"))
+            await self._commit(rows, joining, "Joined")
 
-        self.context.push(SearchAll(self.context, chosen=join))
+        self.context.push(SearchAll(self.context, chosen=lambda uid: self.context.run(join(uid))))
 
     def _is_of_jobs(self, rows: Sequence[HeldTask]) -> bool:
         """Return whether there is a job among these, and show that jobs are changed in the schedule."""
@@ -267,7 +269,8 @@ class HeldTasks(RowSource[HeldTask]):
             self.context.say(f"A job is changed in the schedule ({key}), and accepted or declined here.")
         return has_jobs
 
-    async def _commit(self, rows: Sequence[HeldTask], operations: Sequence[Operation], done: str) -> None:
+    async def _commit(self, rows: Sequence[HeldTask], operations: Sequence[Operation], done: str) -> bool:
+        """Commit operations about rows, and say so; return False where one has changed meanwhile."""
         try:
             await self.context.link.commit(*operations)
         except Conflict as refused:
@@ -275,12 +278,13 @@ class HeldTasks(RowSource[HeldTask]):
                 raise
             self._read_again()
             self._say_unread([row for row in rows if row.uid == refused.data.get("id", row.uid)])
-            return
+            return False
         for row in rows:
             self.context.state.seen.read(row.uid)
         undo = self.context.keymap.key_of("undo")
         twin = task_text.twin(self.context, rows[0].uid) if done == _ACCEPTED and len(rows) == 1 else ""
         self.context.say(f"{done} {self._named(rows)}. {twin}{undo} undoes it.")
+        return True
 
     @staticmethod
     def _named(rows: Sequence[HeldTask]) -> str:

@@ -20,7 +20,7 @@ from textual.widgets import Static
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, WordLine, keep_draft
-from tui_tasks.tui.inputs.editor import LINE_KEYS, TextInput
+from tui_tasks.tui.inputs.editor import LINE_KEYS, LongText, TextInput
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, block, plain
@@ -84,8 +84,8 @@ R = TypeVar("R")
 
 
 class FormScreen(Dialog[R | None], Generic[R]):
-    """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`, and call
-    `bring_back` once their fields are there.
+    """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`, give
+    `line_keys` to their fields of one line, and call `bring_back` once their fields are there.
 
     Esc keeps what was typed, and the next form with the same `draft` has it again.
     """
@@ -108,6 +108,12 @@ class FormScreen(Dialog[R | None], Generic[R]):
         """The fields of a draft: the text that each had before it was typed in."""
         self.began_on = ""
         """What `base_text` returned when the draft was begun."""
+        onwards, back = (
+            dict.fromkeys(("tab", "down"), self.focus_next),
+            dict.fromkeys(("shift+tab", "up"), self.focus_previous),
+        )
+        self.line_keys: Mapping[str, Callable[[], object]] = {"enter": self.action_save, **onwards, **back}
+        """What keys do in a field of one line, beside writing."""
 
     def _texts(self) -> dict[str, str]:
         return {field: self._field_of(field).value for field in self._fields}
@@ -144,11 +150,30 @@ class FormScreen(Dialog[R | None], Generic[R]):
         self.show_keys()
         return True
 
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the field with the focus."""
+        self.show_keys()
+
     def show_keys(self) -> None:
-        """Show the keys in the foot line."""
+        """Show the keys of the field with the focus in the foot line."""
         original = (("^r", "Original", ""),) if self._has_draft else ()
-        keys: Sequence[Hint] = (("^s", "Save", ""), ("Tab", "Next field", ""), *original)
-        self.query_one(FootLine).hint(*keys, ("^e", "In $EDITOR", ""), ("Esc", "Back", ""))
+        saves: Sequence[Hint] = (("Enter", "Save", ""),)
+        if isinstance(self.focused, LongText):
+            saves = (("^s", "Save", ""), *((("Enter", "New line", ""),) if not self.focused.read_only else ()))
+        elif isinstance(self.focused, ChoiceLine) and self.focused.has_choice:
+            saves = (*saves, ("←→", "Change", ""))
+        keys: Sequence[Hint] = (*saves, ("Tab", "Next field", ""), ("Esc", "Back", ""))
+        self.query_one(FootLine).hint(*keys, *original, ("^e", "In $EDITOR", ""))
+
+    def action_save(self) -> None:
+        """Save what was typed; where that is refused, stay at the field that is wrong and say why."""
+        raise NotImplementedError
+
+    def refuse(self, field: str, why: str) -> None:
+        """Go to the field that is wrong, and say why nothing was saved."""
+        if field:
+            self.set_focus(self._field_of(field))
+        self.context.say(why)
 
     def keep(self) -> bool:
         """Keep what was typed as a draft; return False where nothing was."""

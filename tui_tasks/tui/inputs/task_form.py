@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
+from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound, Refusal
@@ -31,11 +32,8 @@ from tui_tasks.dialects.requests.quick_add_syntax import (
     fields,
     fields_in_title,
     parse,
-    split_removed,
-    title_hint,
 )
 from tui_tasks.text.safe import is_blank, safe_line
-from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import WordLine
@@ -83,13 +81,13 @@ class EditScreen(FormScreen[Form]):
         context: Context,
         title: str,
         form: Form,
-        check: Callable[[Form], str],
+        check: Callable[[Form], tuple[str, str] | None],
         *,
         task: Task | None = None,
         focus: str = "name",
         draft: str = "",
     ) -> None:
-        """`draft` names a form without a task, see `FormScreen`."""
+        """`check` returns the field that is wrong, and why; `draft` names a form without a task, see `FormScreen`."""
         lines = (_LINE + name for name in task_fields.FIELDS)
         super().__init__(context, draft=draft or _draft_of(task), fields=("name", "fields", "description", *lines))
         self._head = title
@@ -98,27 +96,30 @@ class EditScreen(FormScreen[Form]):
         self._shown = form
         self._check = check
         self._editing = task
-        self._first = focus
+        self.left = form
+        """The content when it was left."""
+        self.left_at = focus
+        """The field with the focus when it was saved, for the form that opens where that is refused."""
 
     def compose(self) -> ComposeResult:
         """Compose the fields, one line each except the description; rarely used fields come last."""
-        moves = {"tab": self.focus_next, "shift+tab": self.focus_previous}
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
             yield rule(self.context)
             with Horizontal(classes="field labelled"):
                 yield Static("Title", classes="label")
-                yield WordLine(self._form.name, id="name", keys=moves)
+                yield WordLine(self._form.name, id="name", keys=self.line_keys)
             with Horizontal(classes="field labelled"):
                 yield Static("Fields", classes="label")
-                yield WordLine(self._form.fields, id="fields", keys=moves, placeholder=SIGNS_HELP)
+                yield WordLine(self._form.fields, id="fields", keys=self.line_keys, placeholder=SIGNS_HELP)
             with Horizontal(classes="long labelled"):
                 yield Static(FIELDS["description"], classes="label")
                 yield LongText(self._form.description, id="description")
             for field, text in zip(task_fields.FIELDS.values(), self._form.lines, strict=True):
                 with Horizontal(classes="field labelled"):
                     yield Static(FIELDS[field.name], classes="label")
-                    yield WordLine(text, id=_LINE + field.name, keys=moves, placeholder=f"e.g. {field.example}")
+                    example = f"e.g. {field.example}"
+                    yield WordLine(text, id=_LINE + field.name, keys=self.line_keys, placeholder=example)
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -127,7 +128,7 @@ class EditScreen(FormScreen[Form]):
         self.bring_back()
         if self._editing is not None:
             self._warn_of_changes(self._editing.uid)
-        self.set_focus(self.query_one(f"#{self._first}"))
+        self.set_focus(self.query_one(f"#{self.left_at}"))
         self.show_keys()
 
     @property
@@ -198,17 +199,22 @@ class EditScreen(FormScreen[Form]):
         warning = plain(f"   ! {text}", "$state-overdue") if text else ""
         self.query_one("#edit-head", Static).update(plain(f" {self._head}", "bold") + warning)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to the next field."""
-        event.stop()
-        self.focus_next()
-
-    def action_save(self) -> None:
-        """Save, unless `check` refuses."""
-        wrong = self._check(self.form)
-        if wrong:
-            self.context.say(wrong)
+    @override
+    def action_leave(self) -> None:
+        """What was typed of a new task goes back to the line of quick add, which is its draft."""
+        self.left = self.form
+        if self._editing is None:
+            self.dismiss(None)
         else:
+            super().action_leave()
+
+    @override
+    def action_save(self) -> None:
+        """Unless `check` refuses."""
+        if wrong := self._check(self.form):
+            self.refuse(*wrong)
+        else:
+            self.left_at = (self.focused.id if self.focused is not None else None) or self.left_at
             self.keep()
             self.dismiss(self.form)
 
@@ -228,14 +234,9 @@ class TaskForm:
     def read(self, form: Form, name: str = "") -> Draft:
         """Parse the line of fields and the other lines; return them with a title."""
         draft = parse(form.fields, self._now())
-        typed: dict[str, Any] = {}
-        problem = draft.problem
-        for field, text in zip(task_fields.FIELDS, form.lines, strict=True):
-            try:
-                typed[field] = task_fields.read(field, text, self._now())
-            except ValueError as error:
-                problem = problem or str(error)
-        return msgspec.structs.replace(draft, name=name or draft.name, fields=typed | draft.fields, problem=problem)
+        lines = zip(task_fields.FIELDS, form.lines, strict=True)
+        typed = {field: task_fields.read(field, text, self._now()) for field, text in lines}
+        return msgspec.structs.replace(draft, name=name or draft.name, fields=typed | draft.fields)
 
     def _now(self) -> datetime:
         return task_fields.local_time(self._context.clock.now(), self._context.clock.zone)
@@ -250,13 +251,23 @@ class TaskForm:
         line = list_pages.line_of_number(self._context.db, number)
         return line.uid if line is not None else None
 
-    def wrong(self, form: Form) -> str:
-        """Return the mistake for which the form cannot be saved; empty when there is none."""
-        draft = self.read(form)
+    def wrong(self, form: Form) -> tuple[str, str] | None:
+        """Return the field for which the form cannot be saved, and what is wrong with it; None: it can be saved."""
         if is_blank(form.name):
-            return "a task needs a title"
+            return "name", "a task needs a title"
         if problem := problem_with({"name": form.name.strip(), "description": form.description}):
-            return problem[1]
+            return problem
+        if wrong := self._wrong_fields(parse(form.fields, self._now())):
+            return "fields", wrong
+        for field, text in zip(task_fields.FIELDS, form.lines, strict=True):
+            try:
+                task_fields.read(field, text, self._now())
+            except ValueError as error:
+                return _LINE + field, str(error)
+        return None
+
+    def _wrong_fields(self, draft: Draft) -> str:
+        """Return what is wrong with the line of fields; empty: nothing is."""
         if draft.name:
             return f"the fields hold {safe_line(draft.name, 30)!r}, which is none of {SIGNS_HELP}"
         missing = [number for number in draft.after if self.uid_of(number) is None]
@@ -284,12 +295,13 @@ class TaskForm:
 
     async def edit(self, task: Task) -> None:
         """Let the human edit a task; save what they changed and nothing else."""
-        asked, problem = self.of(task), ""
+        asked, problem, first = self.of(task), "", "name"
         while True:
-            screen = EditScreen(self._context, f"Edit #{task.number}", asked, self.wrong, task=task)
+            screen = EditScreen(self._context, f"Edit #{task.number}", asked, self.wrong, task=task, focus=first)
             typed = await self._context.ask(screen.with_problem(problem))
             if typed is None:
                 return
+            first = screen.left_at
             base = screen.base or task
             changes = self._changes(base, screen.asked, typed)
             try:
@@ -302,14 +314,23 @@ class TaskForm:
                 problem = refused.message
 
     async def ask(self, task: Task, title: str) -> dict[str, Any] | None:
-        """Let the human edit a task, and return what they changed of it; None where they left. Nothing is saved."""
+        """Let the human edit a task, and return what they changed of it; None where they left. Nothing is saved: what
+        was typed stays a draft until `drop_draft`.
+        """
         asked = self.of(task)
-        screen = EditScreen(self._context, title, asked, self.wrong, task=task)
-        typed = await self._context.ask(screen)
-        if typed is None:
-            return None
-        self._context.drafts.pop(screen.draft, None)
-        return self._changes(screen.base or task, screen.asked, typed)
+        while True:
+            screen = EditScreen(self._context, title, asked, self.wrong, task=task)
+            typed = await self._context.ask(screen)
+            if typed is None:
+                return None
+            base, now = screen.base or task, task_queries.any_task(self._context.db, task.uid) or task
+            changes = await _chosen(self._context, base, self._changes(base, screen.asked, typed), now)
+            if changes is not None:
+                return changes
+
+    def drop_draft(self, task: Task) -> None:
+        """Drop the draft of an edit that is saved."""
+        self._context.drafts.pop(_draft_of(task), None)
 
     def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
         """Return the fields that the human changed. Values that the form could not hold are kept."""
@@ -344,57 +365,26 @@ async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
         if now is None or now.deleted:
             by = f" by {agent_text.who(now.updated_by)}" if now is not None else ""
             raise Conflict(f"#{base.number} was deleted{by} while you were typing: `: revert` brings it back")
-        both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
-        version = now.version
-        if not both:
-            continue
-        mine = {FIELDS[name]: _text_of(context, name, changes[name]) for name in both}
-        theirs = {FIELDS[name]: _text_of(context, name, getattr(now, name)) for name in both}
-        title = f"#{base.number} was changed by {agent_text.who(now.updated_by)} while you were typing"
-        choice = await context.ask(ConflictScreen(context, title, now.updated_by, mine, theirs))
-        if choice is None:
-            return False
-        if choice == "theirs":
-            changes = {name: value for name, value in changes.items() if name not in both}
-            if not changes:
-                return True
+        version, chosen = now.version, await _chosen(context, base, changes, now)
+        if not chosen:
+            return chosen is not None
+        changes = chosen
 
 
-async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
-    """Let the human set fields of several tasks in one line of quick add: `#tag -#tag !high @agent due:fri`."""
-    from tui_tasks.tui.inputs.dialogs import LineDialog
-
-    title, text, problem = f"Set in {count(len(tasks), 'task')}:", "", ""
-    about = f"fields {' '.join(sorted(task.uid for task in tasks))}"
-    while True:
-        asked = LineDialog(context, f"{title} {problem}", text, draft=about, done="Set", hint=f"-#tag {SIGNS_HELP}")
-        typed = await context.ask(asked)
-        if typed is None or not typed.strip():
-            return
-        text, (kept, removed) = typed, split_removed(typed)
-        form = TaskForm(context)
-        draft = form.read(Form("", kept, "", ("",) * len(task_fields.FIELDS)))
-        instead = title_hint(draft.name, "not a field").removeprefix("in the title: ")
-        problem = draft.problem or instead
-        problem = problem or (f"“{safe_line(draft.name, 30)}” is not a field" if draft.name else "")
-        after = [(number, form.uid_of(number)) for number in draft.after]
-        problem = problem or next((f"there is no #{number}" for number, uid in after if uid is None), "")
-        if not problem:
-            break
-    given: dict[str, Any] = {name: value for name, value in draft.fields.items() if f"{name}:" in kept.lower()}
-    given |= {"priority": draft.priority} if draft.priority else {}
-    given |= {"agent": draft.agent} if draft.agent else {}
-    operations = []
-    for task in tasks:
-        changes = dict(given)
-        tags = tuple(dict.fromkeys((*(tag for tag in task.tags if tag not in removed), *draft.tags)))
-        needed = tuple(dict.fromkeys((*task.depends_on, *(uid for _, uid in after if uid and uid != task.uid))))
-        changes |= {"tags": tags} if tags != task.tags else {}
-        changes |= {"depends_on": needed} if needed != task.depends_on else {}
-        if changes:
-            operations.append(EditTask(task.uid, changes))
-    await context.link.commit(*operations)
-    context.say(f"Set in {count(len(operations), 'task')}. {context.keymap.key_of('undo')} undoes it.")
+async def _chosen(context: Context, base: Task, changes: dict[str, Any], now: Task) -> dict[str, Any] | None:
+    """Return which changes of the task `base` to save: all, unless others have changed the same fields and the human
+    chooses theirs; None where the human goes on typing.
+    """
+    both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
+    if not both:
+        return changes
+    mine = {FIELDS[name]: _text_of(context, name, changes[name]) for name in both}
+    theirs = {FIELDS[name]: _text_of(context, name, getattr(now, name)) for name in both}
+    title = f"#{base.number} was changed by {agent_text.who(now.updated_by)} while you were typing"
+    choice = await context.ask(ConflictScreen(context, title, now.updated_by, mine, theirs))
+    if choice is None:
+        return None
+    return changes if choice == "mine" else {name: value for name, value in changes.items() if name not in both}
 
 
 async def edit_outside(context: Context, task: Task) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
+from typing_extensions import override
 
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.job_snapshots import Job
@@ -106,20 +108,10 @@ class Preview(TextDrawing):
         ]
 
 
-class FormLine(WordLine):
-    """A field of one line."""
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """Return what a key does: Tab and Enter go to the next field."""
-        screen = self.screen
-        onwards, back = screen.focus_next, screen.focus_previous
-        return {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}.get(key)
-
-
 class JobForm(FormScreen[str]):
     """Creates or changes a job. Result: the job's uid when it is saved; None: left without saving."""
 
-    AUTO_FOCUS = "FormLine"
+    AUTO_FOCUS = "WordLine"
     DEFAULT_CSS = """
     JobForm #job-fields { height: auto; max-height: 55%; }
     JobForm.-narrow #job-fields, JobForm.-short #job-fields { height: 1fr; max-height: 100%; }
@@ -150,15 +142,13 @@ class JobForm(FormScreen[str]):
             yield TextLines(self.context, self._preview_text, id="preview")
             yield FootLine(self.context, id="foot")
 
-    def _field(self, name: str) -> FormLine | LongText | ChoiceLine:
+    def _field(self, name: str) -> WordLine | LongText | ChoiceLine:
         value = getattr(self._was, name)
         if name in _LONG:
             return LongText(value, id=name)
         if name == "runs":
-            onwards, back = self.focus_next, self.focus_previous
-            keys = {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}
-            return ChoiceLine(_RUNS, value, id=name, keys=keys)
-        return FormLine(value, id=name, placeholder=_HINTS.get(name, ""))
+            return ChoiceLine(_RUNS, value, id=name, keys=self.line_keys)
+        return WordLine(value, id=name, keys=self.line_keys, placeholder=_HINTS.get(name, ""))
 
     def _head_parts(self, width: int) -> Sequence[Part]:
         return [(f" {self._title}", "bold"), (f"   {self._warning}", "$state-overdue")]
@@ -171,9 +161,11 @@ class JobForm(FormScreen[str]):
         """Set the time zone, and show the keys."""
         if self._job is None:
             zone = getattr(self.context.clock.zone, "key", None) or system_zone()
-            self.query_one("#timezone", FormLine).value = zone
+            self.query_one("#timezone", WordLine).value = zone
             self._was = Typed(timezone=zone)
         self.bring_back()
+        if self._job is not None:
+            self._warn_of_changes(self._job.uid)
         self.set_focus(self.query_one("#name"))
         self.show_keys()
         self._preview()
@@ -188,7 +180,7 @@ class JobForm(FormScreen[str]):
             return self.query_one(f"#{name}", LongText).value
         if name == "runs":
             return self.query_one("#runs", ChoiceLine).value
-        return self.query_one(f"#{name}", FormLine).value
+        return self.query_one(f"#{name}", WordLine).value
 
     # The preview
 
@@ -235,22 +227,33 @@ class JobForm(FormScreen[str]):
     def changed(self, changes: StateChanges) -> None:
         """Show when somebody else changes the job; typed text stays."""
         job = self._job
-        if job is None or not (changes.all or any(entry.uid == job.uid for entry in changes.entries)):
-            return
-        now = job_queries.any_job(self.context.db, job.uid)
-        if now is None or now.deleted:
-            self._warn("deleted meanwhile")
-        elif form_of(now) != form_of(job):
-            self._warn("changed meanwhile")
+        if job is not None and (changes.all or any(entry.uid == job.uid for entry in changes.entries)):
+            self._warn_of_changes(job.uid)
 
-    def _warn(self, text: str) -> None:
-        self._warning = f"! {text}"
+    @override
+    def take_key(self, event: events.Key) -> bool:
+        """And drop what was said of changes since the draft was begun."""
+        has_taken = super().take_key(event)
+        if has_taken and self._job is not None:
+            self._warn_of_changes(self._job.uid)
+        return has_taken
+
+    @property
+    def _asked(self) -> Typed:
+        """The content before the human typed: where a draft was brought back, before the draft."""
+        return replace(self._was, **self.began)
+
+    def _warn_of_changes(self, uid: str) -> None:
+        now = job_queries.any_job(self.context.db, uid)
+        is_gone = now is None or now.deleted
+        has_changed = now is not None and form_of(now) != self._asked
+        self._warning = "! deleted meanwhile" if is_gone else "! changed meanwhile" if has_changed else ""
         self._head.redraw()
 
     # Saving and leaving
 
+    @override
     def action_save(self) -> None:
-        """Save the changes. If that fails, show why; the form stays."""
         self.context.run(self._save())
 
     async def _save(self) -> None:
@@ -258,10 +261,9 @@ class JobForm(FormScreen[str]):
         try:
             uid = await (self._make(typed) if self._job is None else self._change(self._job, typed))
         except ScheduleError as wrong:
-            self.query_one("#times", FormLine).focus()
-            self.context.say(str(wrong))
+            self.refuse("timezone" if wrong.argument == "timezone" else "times", str(wrong))
         except Refusal as refusal:
-            self.context.say(refusal.message)
+            self.refuse(_field_of(refusal), refusal.message)
         else:
             if uid is not None:
                 self.context.drafts.pop(self.draft, None)
@@ -293,8 +295,7 @@ class JobForm(FormScreen[str]):
         """Show what is missing, and focus it; return False when nothing is."""
         for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt")):
             if is_blank(getattr(typed, name)):
-                self.set_focus(self.query_one(f"#{name}"))
-                self.context.say(text)
+                self.refuse(name, text)
                 return True
         return False
 
@@ -302,7 +303,7 @@ class JobForm(FormScreen[str]):
         """Save only the fields that the human changed."""
         if self._wrong(typed):
             return None
-        names = [each.name for each in fields(Typed) if getattr(typed, each.name) != getattr(self._was, each.name)]
+        names = [each.name for each in fields(Typed) if getattr(typed, each.name) != getattr(self._asked, each.name)]
         names_to_save = await self._names_to_save(base, typed, names)
         if names_to_save is None:
             return None
@@ -327,7 +328,8 @@ class JobForm(FormScreen[str]):
         if now is None or now.deleted:
             raise NotFound("job", base.uid)
         theirs = form_of(now)
-        both = [name for name in names if getattr(theirs, name) not in (getattr(self._was, name), getattr(typed, name))]
+        asked = self._asked
+        both = [name for name in names if getattr(theirs, name) not in (getattr(asked, name), getattr(typed, name))]
         if not both:
             return names
         title = f"{safe_line(base.name, 40)} was changed while you were typing"
@@ -355,6 +357,17 @@ def _why_not_run(typed: Typed) -> str | None:
         return None
     runners, name = live_settings.runners(), str(job_syntax.read_settings(typed.settings).get("runner") or "")
     return runners.missing(name) if name not in runners.profiles else None
+
+
+def _field_of(refusal: Refusal) -> str:
+    """Return the field that a refusal is about; empty where it is about none."""
+    argument = str(refusal.data.get("argument", ""))
+    if argument in _LABELS:
+        return argument
+    if argument.partition(".")[0].partition("[")[0] in ("schedule", "plan"):
+        return "times"
+    # A name that another job has is refused with that job's uid; other arguments are names of settings.
+    return "settings" if argument else "name" if "uuid" in refusal.data else ""
 
 
 def _dedicated(runs: str) -> bool:

@@ -111,22 +111,29 @@ class AddActions(Controller):
         return msgspec.structs.replace(task, draft=draft, description=description)
 
     async def _add_with_form(self, event: QuickAdd.Add) -> None:
-        """Add a task after the form; Esc goes back to the line."""
-        from tui_tasks.dialects.requests.quick_add_syntax import fields
+        """Add a task after the form; Esc goes back to the line, with all that was typed in the form."""
+        from tui_tasks.core.schema.task_fields import FIELDS
+        from tui_tasks.dialects.requests.quick_add_syntax import fields, line
         from tui_tasks.tui.inputs.task_form import EditScreen, Form, TaskForm
 
         form = TaskForm(self._context)
         task, draft = event.tasks[0], event.tasks[0].draft
-        line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
-        begun = Form(draft.name, line, task.description, form.written(draft.fields))
+        of_line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
+        begun = Form(draft.name, of_line, task.description, form.written(draft.fields))
         first, problem = "fields" if draft.name else "name", ""
         while True:
             kept = f"new task {event.text}"
             screen = EditScreen(self._context, "New task", begun, form.wrong, focus=first, draft=kept)
             typed = await self._context.ask(screen.with_problem(problem))
             if typed is None:
-                self._pane.quick_add.give_back(event)
+                self._context.drafts.pop(screen.draft, None)
+                text, left = event.text, screen.left
+                if left != begun:
+                    text = line(left.name, left.fields, dict(zip(FIELDS, left.lines, strict=True)))
+                described = msgspec.structs.replace(task, description=left.description)
+                self._pane.quick_add.give_back(QuickAdd.Add([described], event.place, text))
                 return
+            first = screen.left_at
             values = form.values(typed)
             whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
             try:

@@ -1,14 +1,19 @@
-"""Marks of rows, for actions on several at once: of one row, of a range, of all that match."""
+"""Marks of rows, of one, of a range, of all that match; and the line that sets fields of all marked tasks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.task_filter import Filter
+from tui_tasks.core.schema import task_fields
+from tui_tasks.core.snapshots import Task
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, parse, split_removed, title_hint
+from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -117,3 +122,41 @@ class MarkActions(Controller):
         rows.mark(uids, on=True)
         limit = f", the first {MAX_MARKED:,}" if len(uids) == MAX_MARKED else ""
         self._context.say(f"{count(len(uids), 'task')} marked{limit}.")
+
+
+async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
+    """Let the human set fields of several tasks in one line of quick add: `#tag -#tag !high @agent due:fri`."""
+    from tui_tasks.tui.inputs.dialogs import LineDialog
+    from tui_tasks.tui.inputs.task_form import TaskForm
+
+    form, now = TaskForm(context), task_fields.local_time(context.clock.now(), context.clock.zone)
+    title, text, problem = f"Set in {count(len(tasks), 'task')}:", "", ""
+    about = f"fields {' '.join(sorted(task.uid for task in tasks))}"
+    while True:
+        asked = LineDialog(context, f"{title} {problem}", text, draft=about, done="Set", hint=f"-#tag {SIGNS_HELP}")
+        typed = await context.ask(asked)
+        if typed is None or not typed.strip():
+            return
+        text, (kept, removed) = typed, split_removed(typed)
+        draft = parse(kept, now)
+        instead = title_hint(draft.name, "not a field").removeprefix("in the title: ")
+        problem = draft.problem or instead
+        problem = problem or (f"“{safe_line(draft.name, 30)}” is not a field" if draft.name else "")
+        after = [(number, form.uid_of(number)) for number in draft.after]
+        problem = problem or next((f"there is no #{number}" for number, uid in after if uid is None), "")
+        if not problem:
+            break
+    given: dict[str, Any] = {name: value for name, value in draft.fields.items() if f"{name}:" in kept.lower()}
+    given |= {"priority": draft.priority} if draft.priority else {}
+    given |= {"agent": draft.agent} if draft.agent else {}
+    operations = []
+    for task in tasks:
+        changes = dict(given)
+        tags = tuple(dict.fromkeys((*(tag for tag in task.tags if tag not in removed), *draft.tags)))
+        needed = tuple(dict.fromkeys((*task.depends_on, *(uid for _, uid in after if uid and uid != task.uid))))
+        changes |= {"tags": tags} if tags != task.tags else {}
+        changes |= {"depends_on": needed} if needed != task.depends_on else {}
+        if changes:
+            operations.append(EditTask(task.uid, changes))
+    await context.link.commit(*operations)
+    context.say(f"Set in {count(len(operations), 'task')}. {context.keymap.key_of('undo')} undoes it.")

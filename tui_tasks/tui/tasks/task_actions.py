@@ -199,12 +199,14 @@ class TaskActions(Controller):
 
     async def do_edit(self) -> None:
         """Edit the task in the form; of several, set fields in one line."""
-        from tui_tasks.tui.inputs.task_form import TaskForm, edit_together
-
         tasks = self._tasks()
         if len(tasks) > 1:
+            from tui_tasks.tui.tasks.mark_actions import edit_together
+
             await edit_together(self._context, tasks)
         elif tasks:
+            from tui_tasks.tui.inputs.task_form import TaskForm
+
             await TaskForm(self._context).edit(tasks[0])
 
     async def do_edit_in_editor(self) -> None:
@@ -262,7 +264,7 @@ class TaskActions(Controller):
             for home in context.state.lists.values()
             if any(task.list_id != home.id for task in tasks)
         ]
-        context.push(Picker(context, "→", entries, enter="Move"))
+        context.push(Picker(context, "→", entries, enter="Move", is_chooser=True))
 
     async def _move_to(self, uids: list[str], home: TaskList) -> None:
         from tui_tasks.core.operations.tasks import MoveTask
