@@ -67,6 +67,23 @@ async def test_it_filters_as_one_types_and_counts_what_agents_do_meanwhile(three
             assert " 4 Schedule " in lines(app)[0], "the project's name is parted from the panes"
 
 
+async def test_keys_of_a_list_move_in_the_projects_until_a_letter_or_a_slash_begins_the_filter(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, *named("projects"), "j", "j", "k")
+        assert row(app, "api").startswith(">") and "/ Filter" in lines(app)[-1]
+        await press(app, pilot, "G")
+        assert row(app, "(no project)").startswith(">")
+        await press(app, pilot, "g", "j", "j", "j", "enter")
+        assert app.state.current_list.project == "web"
+        await press(app, pilot, *named("projects"), "slash", "j", "j")
+        assert "nothing by that name" in shown(app) and "/ Filter" not in lines(app)[-1]
+        await press(app, pilot, "backspace", "backspace", "j", "enter")
+        assert app.state.current_list.project == "api", "an empty filter moves again"
+        await press(app, pilot, *named("projects"), "p", "i", "enter")
+        assert app.state.current_list.project == "api"
+
+
 async def test_the_lists_that_keys_go_through_are_the_projects_alone(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:

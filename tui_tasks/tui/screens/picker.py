@@ -186,7 +186,11 @@ class EntryRows(RowDrawing[Numbered]):
 
 
 class Picker(Dialog[None]):
-    """Entries below an input that searches them. The chosen entry is performed after the picker has closed."""
+    """Entries below an input that searches them. The chosen entry is performed after the picker has closed.
+
+    In a chooser, of few entries that people know, keys that move in a list move here until a filter begins: by `/`, or
+    by a letter that does not move. Elsewhere every letter searches.
+    """
 
     AUTO_FOCUS = "PickerWords"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
@@ -202,6 +206,7 @@ class Picker(Dialog[None]):
         drawing: EntryRows | None = None,
         typed: Callable[[str], Sequence[PaletteEntry]] = lambda _: (),
         closes_by_quit: bool = False,
+        is_chooser: bool = False,
     ) -> None:
         """`enter` is what the foot line calls the choice of an entry; `left` takes back what previews have done.
         `drawing` draws the entries, None: as `EntryRows`. `typed` returns entries that a typed text alone gives.
@@ -216,6 +221,7 @@ class Picker(Dialog[None]):
         self._typed = typed
         self._undo_looks = left
         self._closes_by_quit = closes_by_quit
+        self._is_chooser = self._is_moving = is_chooser
 
     def compose(self) -> ComposeResult:
         """Compose the input and the entries, below the Now line."""
@@ -251,7 +257,9 @@ class Picker(Dialog[None]):
                 window.move(step)
 
     def take_key(self, event: events.Key) -> bool:
-        """Close it by the key that quits; return whether the key was used."""
+        """Close it by the key that quits, move in a chooser, or begin its filter; return whether the key was used."""
+        if self._is_moving and event.is_printable:
+            return self._take_letter(event)
         is_quit = self._closes_by_quit and self.context.keymap.means(event.key, "quit")
         if is_quit:
             self.action_leave()
@@ -261,10 +269,32 @@ class Picker(Dialog[None]):
             self._closes_by_quit = False
         return is_quit
 
+    def _take_letter(self, event: events.Key) -> bool:
+        window, means = self.window, self.context.keymap.means
+        moves: dict[str, Callable[[], object]] = {"down": lambda: window.move(1), "up": lambda: window.move(-1)}
+        moves |= {"first": window.move_first, "last": window.move_last}
+        move = next((move for verb, move in moves.items() if means(event.key, verb)), None)
+        if move is not None:
+            move()
+        else:
+            self._begin_filter(begins=True)
+        return move is not None or event.character == "/"
+
+    def _begin_filter(self, *, begins: bool) -> None:
+        """Begin to filter a chooser, or end it."""
+        if self._is_chooser:
+            self._is_moving = not begins
+            self._show_keys()
+
+    def _show_keys(self) -> None:
+        closes = f"{self.context.keymap.key_of('quit')} Esc" if self._closes_by_quit else "Esc"
+        filters = [("/", "Filter", "")] if self._is_moving else []
+        keys = [("Enter", self._enter, ""), ("↑↓", "Choose", ""), *filters, (closes, "Close", "")]
+        self.query_one(FootLine).hint(*keys)
+
     def on_mount(self) -> None:
         """Show all entries."""
-        closes = f"{self.context.keymap.key_of('quit')} Esc" if self._closes_by_quit else "Esc"
-        self.query_one(FootLine).hint(("Enter", self._enter, ""), ("↑↓", "Choose", ""), (closes, "Close", ""))
+        self._show_keys()
         self._search("")
 
     def _search(self, text: str) -> None:
@@ -286,6 +316,7 @@ class Picker(Dialog[None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search for the typed words."""
         event.stop()
+        self._begin_filter(begins=bool(event.value))
         self._search(event.value)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:

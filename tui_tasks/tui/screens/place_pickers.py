@@ -91,7 +91,9 @@ class ProjectPicker(Picker):
 
     def __init__(self, context: Context, choose: Callable[[str | None], None]) -> None:
         self._choose = choose
-        super().__init__(context, "/", entries(context, choose), enter="Show", drawing=ProjectRows(context))
+        super().__init__(
+            context, "/", entries(context, choose), enter="Show", drawing=ProjectRows(context), is_chooser=True
+        )
 
     def changed(self, changes: StateChanges) -> None:
         """Count again after changes."""

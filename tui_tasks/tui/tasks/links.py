@@ -146,7 +146,7 @@ class LinkActions(Controller):
             return lambda: context.run(self._open(task, link))
 
         entries = [PaletteEntry(safe_line(link["target"], 200), _kind(link), run=opens(link)) for link in task.links]
-        context.push(Picker(context, "⧉" if not context.ascii_only else "=", entries, enter="Open"))
+        context.push(Picker(context, "⧉" if not context.ascii_only else "=", entries, enter="Open", is_chooser=True))
 
     async def _open(self, task: Task, link: Link) -> None:
         if link["kind"] == PULL_REQUEST:
