@@ -126,7 +126,7 @@ def test_an_undo_passes_over_a_merge_that_was_taken_back(store, clock, configure
     store.commit(EditTask(task, {"name": "Mine"}), actor="human", now=clock())
     work = starter.start(task, ROBOT).work
     acceptance.accept(work, acceptance.review(work))
-    with pytest.raises(CannotUndo, match="has merged work"):
+    with pytest.raises(CannotUndo, match="it has merged work"):
         store.commit(Undo(), actor="human", now=clock())
     acceptance.take_back(work)
     with pytest.raises(CannotUndo, match="has started an agent"):

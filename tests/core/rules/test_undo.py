@@ -190,15 +190,15 @@ def test_a_work_is_taken_back_by_git_and_not_by_an_undo(store, do, add):
     task = add("one")
     do(StartWork(task, "claude", "/repo", "/tree"), actor="human")
     change = newest(store)
-    with pytest.raises(CannotUndo, match=f"change {change} has started an agent: discard its work instead"):
+    with pytest.raises(CannotUndo, match=r"^it has started an agent: discard its work instead$"):
         do(Undo(change), actor="human")
 
 
-def test_an_undo_of_the_start_of_a_work_that_is_over_says_that_there_is_nothing_to_undo(store, do, add):
+def test_an_undo_of_the_start_of_a_work_that_is_over_says_so(store, do, add):
     (work,) = do(StartWork(add("one"), "claude", "/repo", "/tree"), actor="human")
     change = newest(store)
     do(FailWork(work.uid, "it crashed"), actor="system")
-    told = f"change {change} has started an agent, whose work is over (failed): there is nothing to undo"
+    told = "it has started an agent, whose work is over (failed)"
     with pytest.raises(CannotUndo, match=re.escape(told)):
         do(Undo(change), actor="human")
 
@@ -213,7 +213,7 @@ def test_a_list_that_others_use_since_is_not_taken_back(store, do):
     (home,) = do(EnsureList("x", "task"))
     change = newest(store)
     do(AddTask("task", home.uid), actor="other")
-    with pytest.raises(CannotUndo, match=f"what change {change} made was used by others since"):
+    with pytest.raises(CannotUndo, match="others have used what it made since then"):
         do(Undo(change))
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.conftest import Talk
+from tests.conftest import START, Talk
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
@@ -295,6 +295,23 @@ def test_taking_a_discard_back_gives_the_agent_its_claim_again(store, human, add
     sound(store)
 
 
+@pytest.mark.parametrize("end", [DiscardWork, lambda uid: MergeWork(uid, "c1")])
+def test_taking_the_end_of_a_work_back_gives_it_the_times_that_it_had(store, task, end):
+    def at(minute, operation):
+        return store.commit(operation, actor="human", now=START + minute * 60_000_000)[0]
+
+    work = at(1, start(task))
+    at(3, WorkReady(work.uid))
+    before = task_queries.task(store.db, task)
+    at(5, end(work.uid))
+    at(7, RestoreWork(work.uid))
+    now = task_queries.task(store.db, task)
+    assert (now.started_at, now.status) == (before.started_at, "in_progress")
+    assert work_queries.ready_since(store.db, work) == START + 3 * 60_000_000
+    assert [since for _, since in work_queries.to_review(store.db)] == [START + 3 * 60_000_000]
+    sound(store)
+
+
 @pytest.mark.parametrize("why", [None, "claude-2 was merged"])
 def test_taking_a_discard_back_says_of_ready_work_again_what_its_review_warned_of(store, human, task, why):
     work = human(start(task))
@@ -330,7 +347,7 @@ def test_comments_that_an_agent_has_are_not_taken_back(store, human, task):
     work = human(start(task))
     human(WorkReady(work.uid))
     human(CommentWork(work.uid, "what if put fails?"))
-    with pytest.raises(CannotUndo, match="has sent comments to an agent") as refused:
+    with pytest.raises(CannotUndo, match="the agent has the comments already") as refused:
         human(Undo())
     changes = (refused.value.change, refused.value.before)
     described = [change_summaries.description(store.db, change, undone=False) for change in changes]

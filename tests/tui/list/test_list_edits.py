@@ -402,12 +402,18 @@ def jammed(plan, agent):
 async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_it(jammed, make_app, size):
     app = make_app(jammed.path)
     async with opened(app, size) as pilot:
+        await press(app, pilot, "u")
+        refused = "“list Plan: one in progress on → off” cannot be undone: "
+        assert said(app).startswith(refused) and said(app).endswith(". u again offers the change before it.")
+        assert "Old cookie banner: skipped" not in said(app)
+        await press(app, pilot, "j", "u")
+        assert said(app).startswith(refused), "another key has come between"
         await press(app, pilot, "u", "n")
         assert task(app, jammed[9]).status == "pending"
-        await pilot.press("u")
-        await until(pilot, lambda: "off” cannot be undone" in " ".join(shown(app).split()))
+        await pilot.press("u", "u")
+        await until(pilot, lambda: "Undo “#9" in " ".join(shown(app).split()))
         asked = " ".join(shown(app).split())
-        assert "“list Plan: one in progress on → off” cannot be undone: " in asked
+        assert refused in asked
         assert "Ship auth flow" in asked
         assert "Backup restore drill" in asked
         assert "Undo “#9 Old cookie banner: skipped → pending”?" in asked
@@ -444,8 +450,7 @@ async def test_where_only_an_answer_was_given_undo_says_that_it_cannot_be_undone
 async def test_undo_takes_back_a_newer_change_before_it_passes_over_one_again(jammed, make_app):
     app = make_app(jammed.path)
     async with opened(app) as pilot:
-        await pilot.press("u")
-        await press(app, pilot, "y")
+        await press(app, pilot, "u", "u", "y")
         await press(app, pilot, "j", "s", "p")
         await press(app, pilot, "u")
         assert task(app, jammed[2]).status == "done"

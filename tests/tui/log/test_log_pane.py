@@ -29,7 +29,16 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     SetListReview,
 )
-from tui_tasks.core.operations.work import FailWork, RunWork, SetWork, StartWork
+from tui_tasks.core.operations.work import (
+    DiscardWork,
+    FailWork,
+    MergeWork,
+    RestoreWork,
+    RunWork,
+    SetWork,
+    StartWork,
+    WorkReady,
+)
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.agents.session_queries import ADDED_BY_HUMAN, PROMPT_OF_WORK
 from tui_tasks.core.read.pages import log_lines, log_pages
@@ -507,6 +516,10 @@ def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
         work = do("human", StartWork(evening[9], "robot", "/repo", "/trees/9", branch="task/9", base="main"))[0]
         do("system", RunWork(work.uid, prompt="Work on task #9: Old cookie banner\n\nYou are in /trees/9."))
         do("system", EndSession(work.agent, "its process has ended"), FailWork(work.uid, "exit 3"))
+        other = do("human", StartWork(evening[9], "robot", "/repo", "/trees/9b", branch="task/9b", base="main"))[0]
+        do("system", WorkReady(other.uid))
+        do("human", DiscardWork(other.uid), RestoreWork(other.uid))
+        do("human", MergeWork(other.uid, "c1"), RestoreWork(other.uid))
         numbers = job_lines.numbers(store.db)
         lines = log_pages.page(store.db, log_pages.FIRST, 1_000)
         seqs = [line.seq for line in lines]
@@ -517,6 +530,9 @@ def test_a_line_of_the_log_is_found_by_every_word_that_it_shows(evening):
             shown_words = f"{label} {line.word} {who_of(line)} {name} {text_of(line)} {text}".split()
             for word in {word.strip('":,') for word in shown_words if word not in "→+"}:
                 shown_in[word].append(line)
+        assert {"merge of the work of robot-2 undone", "discard of the work of robot-2 undone"} <= set(
+            map(text_of, lines)
+        )
         missed = {}
         for word, having in shown_in.items():
             found = log_pages.find(store.db, seqs, Filter(parse(word, language=OF_LOG).terms))

@@ -112,6 +112,8 @@ async def test_undo_passes_over_every_start_of_an_agent_in_one_question(plan, ma
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         await pilot.press("u")
+        await until(pilot, lambda: said(app).endswith(". u again offers the change before it."))
+        await pilot.press("u")
         await until(pilot, lambda: "agent started” cannot be undone: " in " ".join(shown(app).split()))
         asked = " ".join(shown(app).split())
         assert "discard its work instead" in asked

@@ -243,14 +243,17 @@ def has_ended_turn(db: Database, work: Work) -> bool:
     return ended is not None
 
 
-# The entries with which a work begins to wait for review.
+# When a work began to wait for review: where its merge or discard was undone, it has waited since before that.
+_BEGAN_TO_WAIT: Final = """COALESCE(
+    max(CASE WHEN kind != 'work.restored' OR old ->> 'state' = 'failed' THEN at END), max(at)
+)"""
 _BEGINS_WAIT: Final = "'work.ready', 'work.conflict', 'work.restored'"
 
 
 def ready_since(db: Database, work: Work) -> int:
     """Return since when a work waits for review, in microseconds; since its start where the journal has it no more."""
     at: int | None = db.scalar(
-        f"SELECT max(at) FROM journal WHERE task = ? AND uid = ? AND kind IN ({_BEGINS_WAIT})",
+        f"SELECT {_BEGAN_TO_WAIT} FROM journal WHERE task = ? AND uid = ? AND kind IN ({_BEGINS_WAIT})",
         (work.task_uid, work.uid),
     )
     return at if at is not None else work.started_at
@@ -262,7 +265,7 @@ def to_review(db: Database) -> list[tuple[Work, int]]:
     since: dict[str, int] = {}
     if works:
         rows = db.sql(
-            "SELECT uid, max(at) FROM journal WHERE task IN (SELECT value FROM json_each(?))"
+            f"SELECT uid, {_BEGAN_TO_WAIT} FROM journal WHERE task IN (SELECT value FROM json_each(?))"
             f" AND kind IN ({_BEGINS_WAIT}) GROUP BY +uid",
             (msgspec.json.encode([work.task_uid for work in works]).decode(),),
         )

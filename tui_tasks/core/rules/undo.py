@@ -49,11 +49,11 @@ _PAGE: Final = 100
 _SOON_DONE: Final = 500
 # Changes of which a part is outside the database: git undoes it.
 _NOT_BY_UNDO: Final = {
-    "work.started": "has started an agent",
-    "work.merged": "has merged work: undo it by `tui-tasks work restore`",
-    "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
-    "work.restored": "has brought work back: discard it instead",
-    "work.commented": "has sent comments to an agent, which nothing takes back",
+    "work.started": "it has started an agent",
+    "work.merged": "it has merged work, which `tui-tasks work restore` undoes",
+    "work.discarded": "it has discarded work, which `tui-tasks work restore` brings back",
+    "work.restored": "it has brought work back: discard that instead",
+    "work.commented": "the agent has the comments already",
 }
 _ENDS: Final = ("work.merged", "work.discarded")
 _Undone: Any = J.alias("undone")
@@ -276,7 +276,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
     base = compaction.base(tx.db)
     if base is not None and change <= base.last:
         # A part of the change may still be in the journal.
-        raise Conflict(f"change {change} was compacted away: it can't be undone any more", seq=change)
+        raise Conflict("its entries were compacted away", seq=change)
     # Of a long change, only the positions of its entries are held in memory.
     seqs: list[int] = []
     kinds: set[str] = set()
@@ -295,7 +295,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
                 places.moved.setdefault(part.uid, part.seq)
         tx.pause()
     if of_work:
-        raise Conflict(_why_not_by_undo(tx.db, change, of_work), seq=last)
+        raise Conflict(_why_not_by_undo(tx.db, of_work), seq=last)
     if not seqs:
         raise NotFound("change", str(change))
     return _Parts(seqs, frozenset(kinds), last, places)
@@ -304,13 +304,13 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
 def why_not_by_undo(db: Database, change: int) -> str | None:
     """Return why no undo takes a change back, as it is about work; None of any other change."""
     of_work = [part for part in journal.each_of_change(db, change) if part.kind in _NOT_BY_UNDO]
-    return _why_not_by_undo(db, change, of_work) if of_work else None
+    return _why_not_by_undo(db, of_work) if of_work else None
 
 
-def _why_not_by_undo(db: Database, change: int, of_work: list[UndoColumns]) -> str:
+def _why_not_by_undo(db: Database, of_work: list[UndoColumns]) -> str:
     kind = min(part.kind for part in of_work)
     then = _after_start(db, [part.uid for part in of_work]) if kind == "work.started" else ""
-    return f"change {change} {_NOT_BY_UNDO[kind]}{then}"
+    return _NOT_BY_UNDO[kind] + then
 
 
 def _after_start(db: Database, works: list[str]) -> str:
@@ -318,7 +318,7 @@ def _after_start(db: Database, works: list[str]) -> str:
     states = {work_queries.find(db, uid).state for uid in works}
     if not states.isdisjoint(vocab.LIVE_WORK):
         return ": discard its work instead"
-    return f", whose work is over ({', '.join(sorted(states))}): there is nothing to undo"
+    return f", whose work is over ({', '.join(sorted(states))})"
 
 
 def _invert(tx: Transaction, change: int, parts: _Parts) -> None:
@@ -332,7 +332,7 @@ def _invert(tx: Transaction, change: int, parts: _Parts) -> None:
         tx.pause()
     tx.undoes = None
     if tx.entries == before:
-        raise Conflict(f"what change {change} made was used by others since", seq=parts.last)
+        raise Conflict("others have used what it made since then", seq=parts.last)
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:

@@ -214,7 +214,18 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
         _reopen(tx, task, work)
     elif task.status == "pending" and state == "ready":
         _take_up(tx, task, work)
+        _start_as_before(tx, task, work)
     return work
+
+
+def _start_as_before(tx: Transaction, task: Task, work: Work) -> None:
+    """Let a task have begun when it had before its work was discarded."""
+    discarded = work_queries.last_entry(tx.db, work, "work.discarded")
+    later = journal.since(tx.db, discarded, _NEXT_ENTRIES, task.uid) if discarded is not None else []
+    olds = (one.old or {} for one in later if one.entity == "task")
+    began = next((old["started_at"] for old in olds if "started_at" in old), None)
+    if began is not None:
+        change_task(tx, task_queries.task(tx.db, task.uid), "task.updated", {"started_at": began})
 
 
 def _message_before(tx: Transaction, work: Work) -> str | None:

@@ -58,14 +58,14 @@ class UndoActions:
         self._passed_over: dict[int, str] = {}
         # The answer that a message was begun to correct, and the message of which was said that nothing takes it back.
         self._corrected = self._said_of_message = ""
-        # The input that would be the next one after it was said that an answer is not undone.
-        self._begins_message_at = 0
+        # The input that would be the next one after it was said that an answer, or another change, is not undone.
+        self._goes_on_at = 0
 
     async def undo(self) -> None:
         """Take back the human's newest change, or that all was marked as seen since it; pressed twice, begin a message
         that corrects their newest answer.
 
-        Offer to pass over a change that cannot be taken back.
+        Say why a change cannot be taken back; pressed twice, offer to pass over it.
         """
         if await seen_actions.bring_back(self._context):
             return
@@ -78,8 +78,12 @@ class UndoActions:
             work, entry, passed = ended
             above = ""
             if passed is not None:
-                why = undo.why_not_by_undo(self._context.db, passed)
-                above = f"“{self._described(passed)}” cannot be undone: {why}. "
+                above = (
+                    f"“{self._described(passed)}” cannot be undone: {undo.why_not_by_undo(self._context.db, passed)}"
+                )
+                if not self._is_pressed_again(above, "offers the change before it"):
+                    return
+                above += ". "
             await _undo_end(self._context, work, entry, above)
             return
         if not await self._agrees_to_undo():
@@ -126,15 +130,23 @@ class UndoActions:
             return False
         if change_summaries.is_old(ask.answered_at or 0, self._context.clock.now()):
             return False
-        number = self._context.pressed.number
-        if number != self._begins_message_at:
-            self._begins_message_at = number + 1
-            shown, key = agent_text.who(ask.agent, 30), self._context.keymap.key_of("undo")
-            self._context.say(f"An answer is not undone: {shown} may have read it. {key} again writes to {shown}.")
+        shown = agent_text.who(ask.agent, 30)
+        if not self._is_pressed_again(f"An answer is not undone: {shown} may have read it", f"writes to {shown}"):
             return True
         if await agent_messages.correct_answer(self._context, ask):
             self._corrected = ask.uid
         return True
+
+    def _is_pressed_again(self, why: str, then: str) -> bool:
+        """Return whether the key is pressed again with no other input between; else say why it does nothing, and what
+        it does then.
+        """
+        number = self._context.pressed.number
+        if number == self._goes_on_at:
+            return True
+        self._goes_on_at = number + 1
+        self._context.say(f"{why}. {self._context.keymap.key_of('undo')} again {then}.")
+        return False
 
     async def _agrees_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
@@ -147,7 +159,7 @@ class UndoActions:
             self._say_nothing_left()
             return False
         if undo.why_not_by_undo(db, change) is not None:
-            return True  # It is refused, and the question about the one before follows.
+            return True  # It is refused with the reason.
         goes_on = undo.is_going_back(db, HUMAN, now)
         is_elsewhere = not context.navigation.may_be_done_here(change)
         question = change_summaries.undo_question(
@@ -164,7 +176,9 @@ class UndoActions:
         return change
 
     async def _passes_over(self, change: int, before: int) -> bool:
-        """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""
+        """Say that a change is not undone; pressed again, ask whether to pass over it until the screen closes."""
+        if not self._is_pressed_again(self._not_undone(change), "offers the change before it"):
+            return False
         question = f"{self._not_undone(change)}. Undo “{self._described(before)}”?"
         return await confirm(self._context, question, "undo that", "leave everything as it is")
 

@@ -8,7 +8,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.agents.session_queries import own_words
 from tui_tasks.core.read.pages import log_words
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.core.read.pages.log_words import EDITED, FIELD_WORDS, OF_HOLDER, OK, SWITCHES, phrase
+from tui_tasks.core.read.pages.log_words import EDITED, FIELD_WORDS, OF_HOLDER, OK, RESTORED, SWITCHES, phrase
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.times import duration
 from tui_tasks.tui.agents import agent_text
@@ -151,6 +151,8 @@ def _of_people(line: LogLine) -> str:
     if line.holder is not None:
         if kind == "claim.taken":
             return phrase(kind, new, lease=agent_text.who(line.holder))
+        if kind == "work.restored" and (ended := str(line.old.get("state", "merged"))) in RESTORED:
+            return RESTORED[ended].format(holder=agent_text.who(line.holder))
         what, _, end = kind.partition(".")
         end = phrase(kind, new).removeprefix("work ") if kind == "work.updated" else end
         text = OF_HOLDER.format(what=what, holder=agent_text.who(line.holder), end=end)

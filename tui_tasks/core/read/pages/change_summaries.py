@@ -258,7 +258,7 @@ def undo_question(
 def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
     if entry.kind in _WORDS:
         return [_WORDS[entry.kind]]
-    words = []
+    words, unsaid = [], []
     for name, values in entry.changes.items():
         if name in _UNSAID:
             continue
@@ -268,10 +268,14 @@ def _words_of(entry: Entry, arrow: str, *, undone: bool) -> list[str]:
         has_values = name in _WITH_VALUES or isinstance(values[0], bool)
         if undone and name == "archived":
             words.append("archived again" if values[0] else "back from the archive")
+        elif undone and has_values:
+            words.append(f"{what}{before} again")
         elif undone:
-            words.append(f"{what}{before} again" if has_values else f"{called}{_AS_BEFORE}")
+            unsaid.append(called)
         else:
             words.append(f"{what}{before} {arrow} {after}" if has_values else called)
+    *first, last = unsaid or [""]
+    words += [f"{' and '.join(filter(None, (', '.join(first), last)))}{_AS_BEFORE}"] if unsaid else []
     return words or ["changed"]
 
 

@@ -82,6 +82,12 @@ PHRASES: Final[dict[str, str]] = {
 OF_HOLDER: Final = "{what} of {holder} {end}"
 """What a line says of a claim, session or work that another than its holder has changed: `session of bob ended`."""
 
+RESTORED: Final = {
+    "merged": "merge of the work of {holder} undone",
+    "discarded": "discard of the work of {holder} undone",
+}
+"""What it says of work that was brought back, by how that had ended."""
+
 FIELD_WORDS: Final = {
     "depends_on": "what it waits for",
     "node_ids": "graph nodes",
@@ -216,6 +222,9 @@ def _of_phrases(word: str) -> list[Any]:
             kinds.append(kind)
     if kinds:
         found.append(J.kind.in_(kinds))
+    if ends := [end for end, phrase in RESTORED.items() if shows(phrase, word)]:
+        # Of a merge after which the agent went on, the entry has no other state.
+        found.append((J.kind == "work.restored") & fn.COALESCE(_value(J.old, "state"), "merged").in_(ends))
     made = J.kind.in_([kind for word in ("new", "delete", "back", "edit") for kind in KINDS[word]])
     found += [made & (J.entity == entity) for entity in ("list", "job") if shows(entity, word)]
     if shows("of", word):
