@@ -44,7 +44,7 @@ async def test_much_of_everything_fits_on_a_small_screen(crowd, make_app):
         assert "what it is about" in shown(app)
         await press(app, pilot, "escape")
         for keys, seen in (
-            ("a", "1 of 20"),
+            ("a", "Needs you 1 of 20"),
             ("A", "agent-11"),
             ("S", "Crowd, last 7 days"),
             ("2", "? 20"),

@@ -138,6 +138,23 @@ async def test_keys_typed_ahead_of_an_answer_reach_no_other_question(plan, make_
         assert not app.screen.unsent.later
 
 
+async def test_the_second_of_two_digits_answers_no_question_that_came_after_they_were_pressed(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        await pilot.pause()
+        typed = [events.Key(key, key) for key in "12"]
+        for event in typed:
+            event.time = app.screen.reading._read_since + LATE
+        await app.on_event(typed[0])
+        by_agent(plan, "codex-1", OpenAsk("May I?", ("Yes", "No")), now=at(15, 0))
+        await app.on_event(typed[1])
+        await until(pilot, lambda: open_ask(app, "claude-1") is None)
+        await settle(pilot)
+        assert open_ask(app, "codex-1") is not None and open_ask(app, "claude-2") is not None
+        assert app.screen.ask.agent != "claude-1", "the cursor has gone on"
+
+
 @pytest.mark.parametrize("keys", ["a1", "ay", "an", "An", "aj1", "ay1y1y1", "A1", "Ay", "Aay1"])
 async def test_what_is_typed_ahead_answers_nothing(plan, make_app, keys):
     by_agent(plan, "codex-1", OpenAsk("May I?", ("Yes", "No")), now=at(15, 0))

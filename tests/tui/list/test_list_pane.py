@@ -61,6 +61,17 @@ async def test_tab_goes_to_the_detail_and_back_and_keys_scroll_it(app, plan):
         assert app.focused is app.pane.row_list
 
 
+async def test_a_key_that_scrolls_says_where_all_of_the_text_is_on_the_screen_and_others_act_on_the_task(app, plan):
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "j", "tab")
+        assert any(line.startswith("> #2 ") for line in lines(app)) and lines(app)[-1].startswith(" Tab Back to list")
+        await press(app, pilot, "j")
+        assert said(app) == "All of it is on the screen; Esc goes back."
+        assert app.pane.row_list.cursor == plan[2]
+        await press(app, pilot, "s", "p")
+        assert task(app, plan[2]).status == "pending"
+
+
 async def test_on_a_small_screen_enter_opens_the_task_and_escape_goes_back(app, plan):
     async with opened(app, (40, 12)) as pilot:
         await press(app, pilot, "G", "k", "k", "k", "k", "enter")

@@ -302,11 +302,11 @@ class InboxRows(RowDrawing[InboxLine]):
     # Other lines
 
     def _in_one_line(self, row: InboxLine, width: int) -> Sequence[Part]:
-        """`   ? 1 of 2  #4  claude-1  9m`."""
+        """`   ? Needs you 1 of 2  #4  claude-1  9m`: here it is the title of the screen."""
         if isinstance(row, FoldedAsks):
             return self._folded(row, RowLook(False, False, False, False, False, width))
         number = f"{self._number(row)}  " if self._number(row) else ""
-        head = f"{self._listed.place(row) + 1} of {self._listed.total()}  {number}"
+        head = f"Needs you {self._listed.place(row) + 1} of {self._listed.total()}  {number}"
         word = f"{row.need.word} " if isinstance(row, InboxItem) else ""
         right = f"  {word}{self.standing(row).removeprefix('later ')}"
         if isinstance(row, InboxItem):

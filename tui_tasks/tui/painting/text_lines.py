@@ -11,10 +11,11 @@ from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.strip import Strip
+from typing_extensions import override
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, safe_text
-from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Actor, ScrollKeys
 from tui_tasks.tui.painting.line_painter import (
     Drawing,
@@ -319,6 +320,13 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         super().__init__(context, text, id=id)
         self.first = 0
         self.controllers = (ScrollKeys(self),)
+
+    @override
+    def why_not(self, action: Action) -> str | None:
+        """Nothing scrolls where all of it is on the screen."""
+        if action.moves and len(self._shown) <= self.size.height:
+            return f"All of it is on the screen; {self.context.keymap.key_of('back')} goes back."
+        return super().why_not(action)
 
     def redraw(self) -> None:
         """Draw again; paint only visible lines that differ."""
