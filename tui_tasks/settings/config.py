@@ -298,11 +298,12 @@ def describe(path: Path, config: Config) -> str:
     for field in msgspec.structs.fields(Config):
         default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         value = getattr(config, field.name)
-        lines += [f"# {_description(field)} Default: {_json(default)}", f"{field.name} = {_json(value)}", ""]
+        lines += [f"# {description(field)} Default: {_json(default)}", f"{field.name} = {_json(value)}", ""]
     return "\n".join(lines)
 
 
-def _description(field: Any) -> str:
+def description(field: Any) -> str:
+    """Return what a setting does."""
     return next((meta.description for meta in getattr(field.type, "__metadata__", ()) if meta.description), "")
 
 

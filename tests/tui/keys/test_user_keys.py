@@ -48,6 +48,7 @@ FAMILIES = (
     "left_square_bracket right_square_bracket",
     "less_than_sign greater_than_sign left_curly_bracket right_curly_bracket",
     "colon ctrl+p",
+    "question_mark f1",
 )
 
 

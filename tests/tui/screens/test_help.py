@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
+import shlex
+import sys
 import unicodedata
 from html import unescape
 from pathlib import Path
@@ -11,11 +14,12 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from tests.tui.driving import SIZES, lines, opened, order, settle, shown, write
+from tests.tui.driving import SIZES, below, lines, named, opened, order, said, settle, shown, until, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
 from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.log import log_text
 from tui_tasks.tui.painting.styles import STATES
@@ -68,6 +72,7 @@ async def test_the_key_that_quits_closes_the_help_and_a_word_typed_on_presses_no
 WORDS = """
 due tag sort unmark restart legend rename assign delete remove copy paste quit exit close undo search find priority
 merge approve deny
+logs ns ctx pods config settings hide show
 message talk kill stop pause project switch theme dark colour mark select archive export colors calendar reopen logout
 """
 
@@ -160,7 +165,15 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         ("save", "Save", "every change is saved at once"),
         ("w", "Save", "every change is saved at once"),
         ("refresh", "Refresh", "follows every change by itself"),
-        ("settings", "Settings", "tui-tasks config"),
+        ("settings", "Settings: what is in force", ""),
+        ("config", "Settings: what is in force", ""),
+        ("logs", "Go to the log", ""),
+        ("ns", "Projects: go to one", ""),
+        ("ctx", "Projects: go to one", ""),
+        ("pods", "Agents: what each does", ""),
+        ("hide done", "Hide done: show open tasks only", ""),
+        ("show done", "Show done: show tasks of every status", ""),
+        ("quit", "Quit", ""),
         ("new", "New task below", ""),
         ("colors", "Theme: ", ""),
         ("stop agent", "Agents", ""),
@@ -175,6 +188,54 @@ async def test_the_palette_finds_first_what_a_word_means(app, typed, title, says
         await settle(pilot)
         entry = app.screen.window.row.entry
         assert entry.title.startswith(title) and says in entry.why_not
+
+
+async def test_f1_opens_the_help(app):
+    async with opened(app) as pilot:
+        await settle(pilot, "f1")
+        assert "Here: list" in shown(app)
+
+
+async def test_hide_done_and_show_done_set_and_clear_the_filter_of_open_tasks_and_say_so(app, plan):
+    async with opened(app) as pilot:
+        every = order(app)
+        await settle(pilot, *named("hide done"))
+        assert said(app) == "Only open tasks are shown, by the filter status:open. : show done shows all again."
+        assert app.pane.filter_bar.text == "status:open"
+        assert all("Inventory GA usage" not in line for line in below(app))
+        await settle(pilot, *named("hide done"))
+        assert said(app) == "Done tasks are hidden already: : show done shows them."
+        await settle(pilot, *named("show done"))
+        assert said(app) == "Tasks of every status are shown again." and not app.pane.filter_bar.is_open
+        assert order(app) == every
+        await settle(pilot, *named("show done"))
+        assert said(app) == "Done tasks are not hidden: : hide done hides them."
+        await settle(pilot, "slash", *"auth", "enter", *named("hide done"), *named("show done"))
+        assert app.pane.filter_bar.text == "auth", "other words of the filter stay"
+
+
+async def test_the_settings_name_each_value_and_where_it_comes_from_and_enter_edits_their_file(
+    plan, make_app, monkeypatch, tmp_path
+):
+    file, editor = tmp_path / "config.toml", tmp_path / "editor.py"
+    file.write_text('theme = "dark"\nbell = false\n\n[sessions]\nkeep = "titles"\n')
+    file.chmod(0o600)
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
+    editor.write_text("import sys; file = open(sys.argv[1], 'a'); file.write('surprise = 1\\n')")
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(editor)]))
+    monkeypatch.setattr(TaskApp, "suspend", contextlib.nullcontext)
+    app = make_app(plan.path)
+    async with opened(app, (120, 50)) as pilot:
+        await settle(pilot, *named("settings"))
+        rows = {line.lstrip(" >").split(" = ")[0]: line for line in lines(app) if " = " in line}
+        assert re.search(r'theme = "dark" +The theme; .* config\.toml:1$', rows["theme"].rstrip())
+        assert rows["bell"].rstrip().endswith("this start, then false"), "the screen began with another"
+        assert rows["notify"].rstrip().endswith("default")
+        assert re.search(r'keep = "titles" .* config\.toml:5$', rows["sessions.keep"].rstrip())
+        await settle(pilot, "G")
+        assert any(line.startswith(" > work") for line in lines(app)), "it scrolls"
+        await settle(pilot, "enter")
+        await until(pilot, lambda: said(app).startswith("Saved, but ") and "no setting surprise" in said(app))
 
 
 @pytest.mark.parametrize(("typed", "found"), [("/mark", "mark"), ("/", "filter"), ("mark", "mark")])

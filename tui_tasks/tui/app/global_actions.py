@@ -120,6 +120,12 @@ class GlobalActions(Controller):
         self._themes.load()
         self._context.push(palette(self._context, self._lookup, self._themes))
 
+    def do_settings(self) -> None:
+        """The settings, and their file."""
+        from tui_tasks.tui.screens.settings_list import settings_list
+
+        self._context.push(settings_list(self._context))
+
     def do_search_all(self) -> None:
         """Search in all lists."""
         from tui_tasks.tui.screens.place_pickers import SearchAll

@@ -29,11 +29,6 @@ MAX_LISTS = 500
 _NO_ACTIONS: Final = (
     ("save write w w!", "Save", "Nothing to do: every change is saved at once."),
     ("refresh reload redraw", "Refresh", "Nothing to do: the screen follows every change by itself."),
-    (
-        "settings config configuration preferences options notifications bell mute",
-        "Settings",
-        "In a shell: tui-tasks config",
-    ),
     ("backup restore", "Backup", "In a shell: tui-tasks backup"),
     ("import", "Import", "In a shell: tui-tasks import"),
 )

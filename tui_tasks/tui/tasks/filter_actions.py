@@ -137,6 +137,10 @@ _MAX_LISTS: Final = 200
 _MAX_NAMED: Final = 3
 
 
+_OPEN: Final = "status:open"
+"""The word of a filter that hides what is done."""
+
+
 class FilterActions(Controller):
     """Opens the filter bar of a pane, and turns its text into a filter."""
 
@@ -152,6 +156,28 @@ class FilterActions(Controller):
     def do_filter(self) -> None:
         """Begin to filter, or go on typing."""
         self.open()
+
+    def do_hide_done(self) -> None:
+        """Show open tasks alone, by a word of the filter."""
+        text, shows = self._pane.filter_bar.text, self._context.keymap.key_of("show_done")
+        if _OPEN in text.split():
+            self._context.say(f"Done tasks are hidden already: {shows} shows them.")
+            return
+        self.open(f"{text} {_OPEN}".strip(), kept=True)
+        self._context.say(f"Only open tasks are shown, by the filter {_OPEN}. {shows} shows all again.")
+
+    def do_show_done(self) -> None:
+        """Show tasks of every status again."""
+        words, bar = self._pane.filter_bar.text.split(), self._pane.filter_bar
+        if _OPEN not in words:
+            hides = self._context.keymap.key_of("hide_done")
+            self._context.say(f"Done tasks are not hidden: {hides} hides them.")
+            return
+        if left := " ".join(word for word in words if word != _OPEN):
+            self.open(left, kept=True)
+        else:
+            bar.clear()
+        self._context.say("Tasks of every status are shown again.")
 
     def open(self, text: str | None = None, *, kept: bool = False) -> None:
         """Open the filter bar, with a text if given; `kept`: as if it had been typed to its end."""
