@@ -503,7 +503,7 @@ def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None
     task_changes.edit(shell, "5", "milk #food @bob", task_changes.Edit(), as_json=False)
     said(
         "edit",
-        "#5 milk + eggs: tags as before, title milk + eggs again, agent none again",
+        "#5 milk + eggs: title milk + eggs again, agent none again, tags as before",
         "#5 milk: tags, title milk + eggs -> milk, agent none -> bob",
     )
     task_changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
