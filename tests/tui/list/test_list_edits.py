@@ -151,8 +151,10 @@ async def test_from_a_conflict_one_can_go_back_to_what_one_typed(app, plan, agen
         await pilot.press("e", "end", "ctrl+u")
         await write(pilot, "mine")
         agent(EditTask(plan[1], {"name": "theirs"}))
-        await pilot.press("ctrl+s")
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: said(app) == "Both have changed it: m saves your text, t keeps theirs.")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, EditScreen))
         assert app.screen.query_one("#name", WordLine).value == "mine"

@@ -75,6 +75,12 @@ class ConflictScreen(Dialog[str | None]):
         """Show the keys."""
         self.query_one(FootLine).hint(("m", "Save mine", ""), ("t", "Keep theirs", ""), ("Esc", "Back to the form", ""))
 
+    def take_key(self, event: events.Key) -> bool:
+        """Say which keys choose: Enter, by which a form is saved, chooses neither text."""
+        if event.key == "enter":
+            self.context.say("Both have changed it: m saves your text, t keeps theirs.")
+        return event.key == "enter"
+
     def action_choose(self, choice: str | None) -> None:
         """End with a choice."""
         self.dismiss(choice)

@@ -36,19 +36,20 @@ def settings_list(context: Context) -> Picker:
     """Return the settings; Enter edits the file that has them."""
     path = paths.configuration()
     held, problems = config.load(path)
-    text = _text_of(path)
+    held_text = _text_of(path)
 
     def edit() -> None:
         context.run(_edit(context, path))
 
     place = safe_ends(str(path), 70)
-    there = "" if text else "  (not there yet: every setting is at its default)"
+    there = "" if held_text else "  (not there yet: every setting is at its default)"
     entries = [PaletteEntry(f"{place}{there}", heading=True)]
-    entries += [PaletteEntry(f"! {safe_line(str(problem), 200)}", run=edit) for problem in problems]
+    wrong = (f"! {path.name}:{one.line}: {one.message}" if one.line else f"! {one.message}" for one in problems)
+    entries += [PaletteEntry(safe_line(text, 200), run=edit) for text in wrong]
     for field in msgspec.structs.fields(Config):
         entries += [
             PaletteEntry(f"{named:<{_VALUES}}  {about}", source, run=edit, words=field.name)
-            for named, source, about in _rows(context.config, held, field, text, path.name)
+            for named, source, about in _rows(context.config, held, field, held_text, path.name)
         ]
     return Picker(context, "/", entries, enter="Edit the file", is_chooser=True)
 
