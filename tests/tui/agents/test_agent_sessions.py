@@ -108,7 +108,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "overloaded" in row_of(app, rows[3].name)
         assert ("Edit login.test.ts 9s" if size[0] > 40 else "Edit login.test.ts") in row_of(app, rows[4].name)
         if size[0] >= 60:
-            assert re.match(r" \? 3 questions +✗ 2 failed +▲ 0 stuck or gone ", counts_line(app))
+            assert re.match(r" \? 3 questions +▲ 0 stuck or gone +✗ 2 failed ", counts_line(app))
         else:
             assert lines(app)[0].startswith(" Agents") and "? 3  ✗ 2" in lines(app)[0]
 
@@ -166,7 +166,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         changes = "• since 19:58: failed #3 claude-5, asked #4 #7 claude-3, started #5"
-        assert counts_line(app) == f" ? 3 questions  ✗ 2 failed  ▲ 0 stuck or gone   {changes}"
+        assert counts_line(app) == f" ? 3 questions  ▲ 0 stuck or gone  ✗ 2 failed   {changes}"
         assert re.search(r"• ✗ +Fix the docs: overloaded +claude-5 +2m", above(app))
         with Store(people.path) as store:
             for number in range(20):
@@ -240,7 +240,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         rows = "\n".join(below(app))
         rows = rows[rows.index("the same failure") :]
         assert "Which one?" in rows[: rows.index("claude-2")]
-        assert counts_line(app).startswith(" ? 2 questions   ✗ 1 failed   ▲ claude-1 stuck ")
+        assert counts_line(app).startswith(" ? 2 questions   ▲ claude-1 stuck   ✗ 1 failed ")
         assert shown(app).splitlines()[-1].startswith(" a Choose  . Seen  m Message")
 
 

@@ -635,7 +635,7 @@ async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, mak
         assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
         assert "▲ claude-1  gone" in row_of(app, "claude-1")
         assert " s Give back " in lines(app)[-1]
-        assert counts_line(app).startswith(" ? 1 question   ✗ 1 failed   ▲ claude-1 gone ")
+        assert counts_line(app).startswith(" ? 1 question   ▲ claude-1 gone   ✗ 1 failed ")
 
 
 async def test_on_a_small_screen_the_task_that_was_left_is_named_once_in_a_line(plan, make_app):

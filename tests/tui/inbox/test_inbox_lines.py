@@ -176,7 +176,7 @@ async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed_is_
         assert "claude-1" in above and "✗ 1" in above
         if size[0] >= 60:
             assert re.match(" Inbox {4,}.*next #", lines(app)[0])
-            assert re.search(" [?] 0 (asks|questions) +✗ 1 failed +▲ claude-1 stuck +•", counts_line(app))
+            assert re.search(" [?] 0 (asks|questions) +▲ claude-1 stuck +✗ 1 failed +•", counts_line(app))
             assert agents_line(app).startswith(" ▲ claude-1 stuck #5")
             assert any(re.match(r" . ✗ #3  .*test_dst_gap: expected 02:30", line) for line in in_list(app))
 

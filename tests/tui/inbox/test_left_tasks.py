@@ -108,7 +108,7 @@ async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, m
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "▲ claude-1 gone" in counts_line(app) or (size[0] < 60 and "? 2  ✗ 1  ▲ 1" in lines(app)[0])
+        assert "▲ claude-1 gone" in counts_line(app) or (size[0] < 60 and "? 2  ▲ 1  ✗ 1" in lines(app)[0])
 
 
 async def test_an_agent_that_is_gone_is_not_paused_and_the_screen_says_what_refuses_it_later(plan, left, make_app):
@@ -144,7 +144,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
     async with app.run_test(size=(120, 40)) as pilot:
         assert app.state.need_you == 3
         await settle(pilot, "A")
-        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ claude-1 gone ")
+        assert counts_line(app).startswith(" ? 3 questions   ▲ claude-1 gone   ✗ 1 failed ")
         (every, *_) = place_pickers.entries(app.context, lambda name: None)
         assert every.needed == 3
 

@@ -332,7 +332,7 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         assert keys_of(app) == [] and not app.screen.listed.rows
         assert said(app).startswith("Put away: ") and said(app).endswith(" u brings it back.")
         failed = "failures put away" if what in ("failed", "job") else "0 failed"
-        assert counts_line(app).startswith(f" ? 0 questions   ✗ {failed}   ▲ 0 stuck or gone   • ")
+        assert counts_line(app).startswith(f" ? 0 questions   ▲ 0 stuck or gone   ✗ {failed}   • ")
         gone = {"failed": "failed #3, ", "job": "failed S1, ", "late job": "late S1, "}.get(what, "")
         assert counts_line(app).endswith(changes.replace(gone, "")), "nothing else is marked as seen"
         await settle(pilot, "u")
@@ -467,7 +467,7 @@ async def test_in_few_rows_stands_the_first_of_each_kind(plan, make_app):
         rows = [" ".join(line.split()) for line in needs_rows(app)]
         assert any(row.startswith("• ▲ #5 gone: Ship auth flow claude-1") for row in rows), rows
         assert any(row.startswith("• ✗ #3 Fix flaky DST test: ") for row in rows) and " + " not in rows[-1], rows
-        assert counts_line(app).startswith(" ? 4 questions   ✗ 1 failed   ▲ claude-1 gone ")
+        assert counts_line(app).startswith(" ? 4 questions   ▲ claude-1 gone   ✗ 1 failed ")
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100, 120, 160])

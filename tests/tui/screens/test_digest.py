@@ -116,7 +116,7 @@ async def test_the_line_below_the_title_counts_the_rows_of_the_digest(
         }  # fmt: skip
         assert not re.search("[?✗□✓]", lines(pilot.app)[0])
         counts = counts_line(pilot.app) if size[0] >= 60 else lines(pilot.app)[1]
-        assert re.match(r" +\? 2( questions)? +✗ 1 ", counts)
+        assert re.match(r" +\? 2( questions)? +▲ 0( stuck or gone)? +✗ 1 ", counts)
         assert re.search("□ 3 unproven   ✓ 1 proven" if size[0] >= 60 else "□ 3  ✓ 1 proven", counts)
 
 
@@ -246,7 +246,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         assert row.split()[2:4] == ["ok", "again"] and row.split()[-1] == "45m"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
         assert counts_line(pilot.app).startswith(
-            " ? 2 questions   ✗ 2 failed   ▲ 0 stuck or gone   ◐ S1 slow   ! 1 late   ✓ 1 ok again "
+            " ? 2 questions   ▲ 0 stuck or gone   ✗ 2 failed   ◐ S1 slow   ! 1 late   ✓ 1 ok again "
         )
 
 

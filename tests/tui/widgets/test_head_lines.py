@@ -102,7 +102,7 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
         await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app) and "✗ failures put away" in above(app)
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: "? 2 questions  ✗ failures put away  ▲ 0 stuck or gone" in counts_line(app))
+        await until(pilot, lambda: "? 2 questions  ▲ 0 stuck or gone  ✗ failures put away" in counts_line(app))
         await press(app, pilot, "u")
         assert "✗ #3  Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, ".", ".")
@@ -163,7 +163,7 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert "◐ claude-1 #5" in agents_line(app)
         agent(OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "claude-1 waiting" in above(app))
-        assert counts_line(app).startswith(" ? 3 questions   ✗ 1 failed   ▲ 0 stuck or gone   • ")
+        assert counts_line(app).startswith(" ? 3 questions   ▲ 0 stuck or gone   ✗ 1 failed   • ")
         assert agents_line(app) == " ? claude-1 waiting #4   ? claude-2 waiting #7"
         assert re.search(r"\? #5  Which port\? +claude-1 ", above(app))
 
@@ -181,7 +181,7 @@ async def test_agents_that_wait_stand_in_the_order_in_which_they_asked_as_in_age
 async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(plan, make_app, agent):
     agent(OpenAsk("Which port?", (), plan[5]))
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ? 3 claude-1  ✗ 1  ▲ 0")
+        assert lines(pilot.app)[0].startswith(" ? 3 claude-1  ▲ 0  ✗ 1")
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
@@ -222,7 +222,7 @@ ROWS = (
 
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone   "
+        counts = " ? 2 questions   ▲ 0 stuck or gone   ✗ 1 failed   "
         assert counts_line(app) == f"{counts}• since 19:58: failed #3, asked #4 #7, started #5"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
         for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
@@ -287,7 +287,7 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
             await pilot.pause()
             await press(app, pilot, "g")
             needs = needs_rows(app)
-            assert re.search("[?] 2( questions)? +✗ 1 failed +▲ 0 stuck or gone", counts_line(app))
+            assert re.search("[?] 2( questions)? +▲ 0 stuck or gone +✗ 1 failed", counts_line(app))
             assert re.match(" [?] claude-2 (waiting )?#7", agents_line(app))
             if size[1] > 16:
                 assert needs[0].startswith(" • ? #4")
@@ -300,11 +300,11 @@ async def test_a_list_that_fills_the_screen_keeps_eight_rows_below_the_questions
 
 async def test_where_there_is_one_line_it_shows_all(app):
     async with opened(app, (120, 12)) as pilot:
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone  "
+        counts = " ? 2 questions   ▲ 0 stuck or gone   ✗ 1 failed  "
         assert lines(app)[0].startswith(f"{counts}? claude-2 waiting #7  ◐ claude-1 ")
         assert lines(app)[-2].endswith("• failed #3, asked #4 #7, started #5")
         await pilot.resize_terminal(40, 24)
-        await until(pilot, lambda: lines(app)[0].startswith(" ◐ claude-1 #5  ? 2 claude-2  ✗ 1  ▲ 0"))
+        await until(pilot, lambda: lines(app)[0].startswith(" ◐ claude-1 #5  ? 2 claude-2  ▲ 0  ✗ 1"))
 
 
 async def test_nothing_moves_in_a_pane_while_no_question_comes_or_goes(app, plan, agent):
@@ -628,7 +628,7 @@ async def test_a_program_that_has_just_ended_is_at_work_until_its_changes_are_re
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent} #9 ended, reading its changes" in agents_line(app)
-        assert "gone " not in shown(app)
+        assert not re.search("(?<!stuck or )gone ", shown(app))
         await press(app, pilot, "A")
         assert re.search(rf"◐ {work.agent} +ended now +reading its changes", shown(app))
 
@@ -638,7 +638,7 @@ async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied
     by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: agents_line(app) == " ○ claude-1, claude-2 idle")
-        assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • ")
+        assert counts_line(app).startswith(" ? 0 questions   ▲ 0 stuck or gone   ✗ 0 failed   • ")
 
 
 async def test_a_turn_that_failed_with_the_task_of_its_prompt_is_one_failure(plan, make_app):
@@ -664,7 +664,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        counts = " ? 2 questions   ✗ 1 failed   ▲ 0 stuck or gone   ⇡ #9 to review   • since 19:58: "
+        counts = " ? 2 questions   ▲ 0 stuck or gone   ✗ 1 failed   ⇡ #9 to review   • since 19:58: "
         assert counts_line(app) == f"{counts}failed #3, asked #4 #7, to review #9, started #5"
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith(" • ⇡ "))
@@ -678,7 +678,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", EditTask(plan[3], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • "))
+        await until(pilot, lambda: counts_line(app).startswith(" ? 0 questions   ▲ 0 stuck or gone   ✗ 0 failed   • "))
         if wrong == "a failed job":
             fail_a_job(plan, "nightly")
         elif wrong == "a late job":
@@ -689,7 +689,7 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
             app.context.clock.now = lambda: NOW + 77_000_000
             by_agent(plan, "claude-1", LogTask(plan[5], "on"))
             await until(pilot, lambda: "drill now" in lines(app)[0])
-            assert counts_line(app).startswith(" ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   • ")
+            assert counts_line(app).startswith(" ? 0 questions   ▲ 0 stuck or gone   ✗ 0 failed   • ")
             app.context.clock.now = lambda: NOW + 78_000_000
             by_agent(plan, "claude-1", LogTask(plan[5], "on and on"))
         elif wrong == "a late task":
@@ -699,11 +699,11 @@ async def test_each_thing_that_is_wrong_is_counted_in_its_place(app, plan, wrong
         else:
             by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
         words = {
-            "a question": " ? 1 question   ✗ 0 failed   ▲ 0 stuck or gone   • ",
-            "a late job": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! S1 late   • ",
-            "a late task": " ? 0 questions   ✗ 0 failed   ▲ 0 stuck or gone   ! #8 late   • ",
+            "a question": " ? 1 question   ▲ 0 stuck or gone   ✗ 0 failed   • ",
+            "a late job": " ? 0 questions   ▲ 0 stuck or gone   ✗ 0 failed   ! S1 late   • ",
+            "a late task": " ? 0 questions   ▲ 0 stuck or gone   ✗ 0 failed   ! #8 late   • ",
         }
-        said = words.get(wrong, " ? 0 questions   ✗ 1 failed   ▲ 0 stuck or gone   • ")
+        said = words.get(wrong, " ? 0 questions   ▲ 0 stuck or gone   ✗ 1 failed   • ")
         await until(pilot, lambda: counts_line(app).startswith(said))
 
 
@@ -753,8 +753,8 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_in_a_r
         for width, height, says in (
             (120, 24, "• since 19:58: failed #3, asked #4 #7, started #5, logged #8 #9"),
             (62, 24, "• since 19:58: failed #3, asked #4 #7, started #5, 2 logged"),
-            (120, 23, "▲ 0 stuck or gone   • failed #3, asked #4 #7, started #5, logged #8 #9"),
-            (60, 16, "▲ 0 stuck or gone   • ✗ #3, ? #4 #7, +3"),
+            (120, 23, "✗ 1 failed   • failed #3, asked #4 #7, started #5, logged #8 #9"),
+            (60, 16, "✗ 1 failed   • ✗ #3, ? #4 #7, +3"),
         ):
             await pilot.resize_terminal(width, height)
             await pilot.pause()

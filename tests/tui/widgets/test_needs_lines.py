@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.tui.driving import above, by_agent, counts_line, lines, needs_rows, opened, settle, shown, until
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core import vocab
-from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.needs_lines import chosen
 from tui_tasks.tui.widgets.open_needs import ASKS, CHECKS, FAILED, HELD, JOBS, REVIEW, Need
@@ -65,3 +68,16 @@ def test_the_kinds_of_needs_have_the_one_order_that_every_list_has() -> None:
     words = ("question", "stuck", "failed", "failed", "failed", "late", "late", "to review", "proposed")
     places = [vocab.NEEDS.index(word) for word in words]
     assert len(words) == len(open_needs.ALL) and places == sorted(places)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16), (40, 12)])
+@pytest.mark.parametrize("key", ["", "D"])
+async def test_the_counts_have_the_order_of_the_rows_above_panes_and_in_the_digest(plan, jobs, make_app, size, key):
+    by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
+    by_agent(plan, "human", SetListReview(plan.list_uid, True))
+    by_agent(plan, "bot", AddTask("Try it", plan.list_uid))
+    async with opened(make_app(plan.path), size) as pilot:
+        await settle(pilot, *key)
+        line = next(line for line in lines(pilot.app) if re.search(r"[?] \d.*✗ \d", line))
+        marks = re.findall("[?▲✗!◇](?= )", line[line.index("? ") :].partition("•")[0])
+        assert marks == sorted(marks, key="?▲✗!◇".index) and len(marks) > 2, line

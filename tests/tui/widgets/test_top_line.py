@@ -27,7 +27,7 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
                 job = job if len(title) > 15 else "estore drill  ◷ Server status in 14m"
                 assert left.startswith(title) and re.fullmatch(job, right), key
                 assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left), key
-                assert re.match(r" \? 2( questions)? +✗ 2 failed ", counts_line(app)), key
+                assert re.match(r" \? 2( questions)? +▲ 0( stuck or gone)? +✗ 2 failed ", counts_line(app)), key
             else:
                 (counts,) = (line for line in lines(app)[:2] if "? 2" in line)
                 assert "✗ 2" in counts, key
@@ -97,8 +97,8 @@ async def test_a_stuck_agent_stands_in_the_same_words_above_each_screen_and_a_ro
 @pytest.mark.parametrize(
     ("size", "line"),
     [
-        ((40, 12), " ◐ claude-1  ? 2 claude-2  ✗ 2  ▲ 0  ! 1"),
-        ((59, 24), " ◐ claude-1 #5  ? 2 claude-2  ✗ 2  ▲ 0  ! S3 late 25m"),
+        ((40, 12), " ◐ claude-1 ? 2 claude-2 ▲ 0 ✗ 2 ! 1"),
+        ((59, 24), " ◐ claude-1 #5  ? 2 claude-2  ▲ 0  ✗ 2  ! S3 late 25m"),
     ],
 )
 async def test_the_only_line_of_a_small_screen_names_who_works_and_who_waits_and_says_that_none_is_stuck(
@@ -117,7 +117,7 @@ async def test_a_small_screen_calls_several_agents_so_while_all_has_room(plan, m
         store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="bot-1", now=NOW)
         connect(store, "bot-1")
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? 2 claude-2  ✗ 1  ▲ 0")
+        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? 2 claude-2  ▲ 0  ✗ 1")
 
 
 async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_the_line(plan, make_app):

@@ -498,7 +498,7 @@ async def test_a_crash_and_an_agent_that_is_gone_have_one_number_on_every_screen
             connections.end(store.db, "bob", Process(), NOW)
     app = make_app(plan.path)
     async with opened(app) as pilot:
-        counts = r" \? 2 (asks|questions) +✗ 2 failed +▲ (bob|1) gone "
+        counts = r" \? 2 (asks|questions) +▲ (bob|1) gone +✗ 2 failed "
         assert re.match(counts, counts_line(app))
         await settle(pilot, "D")
         assert re.match(counts, counts_line(app))

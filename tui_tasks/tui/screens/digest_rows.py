@@ -224,8 +224,8 @@ class DigestRows(RowDrawing[DigestRow]):
         self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int, slow: Sequence[Part] = ()
     ) -> list[Group]:
         """Return `? 3 questions`, `✗ 2 failed`, and so on: all that needs the human and which job is `slow`, as above
-        every pane, and how much of that has no line here; then how much there is of each other part. In little room
-        words give way, first of what every pane counts, and gaps are smaller.
+        every pane, with what is late, and how much of that has no line here; then how much there is of each other part.
+        In little room words give way, first of what every pane counts, and gaps are smaller.
         """
         numbers = tally(need for need in needs if need.kind not in (LATE_JOBS, LATE))
         here = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
@@ -236,9 +236,11 @@ class DigestRows(RowDrawing[DigestRow]):
         failed, asked = numbers.pop("failed", 0), numbers.pop("question", 0)
         trouble: dict[str, int] = {word: numbers.pop(word) for word in TROUBLE if word in numbers}
         shown = [(LOOKS["needs_you"], asked, counted(asked, "question"), f"{asked:,}")]
-        shown += [(LOOKS["failed"], failed, counted(failed, "failed"), "")]
         stuck = sum(trouble.values())
         shown += [(_STUCK, stuck, trouble_text(trouble), "" if stuck else "0")]
+        shown += [(LOOKS["failed"], failed, counted(failed, "failed"), "")]
+        if late := others.pop(_LOOKS["late"], 0):
+            shown += [(_LOOKS["late"], late, f"{late:,} late", "")]
         shown += [(LOOKS[_WAITING[word]], number, counted(number, word), "") for word, number in numbers.items()]
         ways = [self._ways(look, number, text, brief) for look, number, text, brief in shown]
         if slow:

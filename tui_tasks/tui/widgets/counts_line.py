@@ -19,12 +19,11 @@ from tui_tasks.text.times import DAY, age_lasts, count, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.painting.styles import NEW
 from tui_tasks.tui.rows.row_painter import GUTTER
-from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import Group, GroupLine, as_of_words
 from tui_tasks.tui.widgets.need_counts import Count, NeedCounts
-from tui_tasks.tui.widgets.open_needs import Need, Needs, came_by_time, is_new, late_number
+from tui_tasks.tui.widgets.open_needs import AGENTS, LATE, LATE_JOBS, Need, Needs, came_by_time, is_new, late_number
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -40,6 +39,7 @@ _SHORT_WHO: Final = 8
 # In lines: the least screen with a row for what has changed.
 _HAS_ROW: Final = 24
 _NONE_CHANGED: Final = "0 changed"
+_LATE: Final = (LATE, LATE_JOBS)
 
 
 # In cells: the longest name of what is late or next on a small screen.
@@ -48,7 +48,8 @@ _SHORT_NAME: Final = 16
 
 class _ShortStep(msgspec.Struct, frozen=True):
     """What a small screen shows: so many cells of the name of what is late or next, since when it is late, that it is
-    late, the name of the agent at work and its task, who waits, and that no agent is stuck or gone.
+    late, the name of the agent at work and its task, who waits, and that no agent is stuck or gone; with `gap` between
+    them.
     """
 
     name: int
@@ -57,6 +58,7 @@ class _ShortStep(msgspec.Struct, frozen=True):
     has_who: bool = True
     has_task: bool = True
     has_waiting: bool = False
+    gap: str = _GAP
 
 
 _SHORT_STEPS: Final = (
@@ -64,6 +66,7 @@ _SHORT_STEPS: Final = (
     _ShortStep(0, has_since=False, has_waiting=True),
     _ShortStep(0, has_since=False, has_task=False, has_waiting=True),
     _ShortStep(0, has_since=False, has_late=False, has_task=False, has_waiting=True),
+    _ShortStep(0, has_since=False, has_late=False, has_task=False, has_waiting=True, gap=" "),
     _ShortStep(0, has_since=False, has_late=False, has_who=False, has_waiting=True),
     _ShortStep(0),
     _ShortStep(0, has_since=False),
@@ -173,7 +176,7 @@ class Counts:
         self._short = ShortCounts(context, lasts, self._counts)
 
     def groups(self, size: Size) -> list[Group]:
-        """`  ? 2 questions   ✗ 2 failed   ▲ 0 stuck or gone   ◷ 1 late   • 0 changed`.
+        """`  ? 2 questions   ▲ 0 stuck or gone   ✗ 2 failed   ◷ 1 late   • 0 changed`.
 
         Alone, it shows what agents do as well.
         """
@@ -242,7 +245,7 @@ class ShortCounts:
         self._counts = counts
 
     def groups(self, entries: Sequence[AgentEntry], found: Sequence[Need], width: int) -> list[Group]:
-        """Return ` ◐ claude-1  ? 2 claude-2  ✗ 2  ▲ 0  ! 1`: the first agents, the counts with who waits, what is late
+        """Return ` ◐ claude-1  ? 2 claude-2  ▲ 0  ✗ 2  ! 1`: the first agents, the counts with who waits, what is late
         or next.
         """
         is_calm = bool(self._context.state.members) and not any(one.is_trouble for one in entries)
@@ -254,20 +257,22 @@ class ShortCounts:
                 *self._agents(entries, step),
                 *self._counted(
                     found,
+                    step,
                     has_agents=False,
                     waiting=waiting[0] if waiting and step.has_waiting and not is_named else None,
                     has_none=step.has_waiting and is_calm,
                 ),
-                *self._job(found, step),
+                *self._next(found, step),
             ]
-            groups = [replace(group, gap=_GAP) for group in groups]
-            if _size(groups) - len(_GAP) + 1 <= width:
+            groups = [replace(group, gap=step.gap) for group in groups]
+            if _size(groups) - len(step.gap) + 2 <= width:  # a blank at each side
                 return groups
         return _first_fitting(groups, width)
 
     def beside_title(self, found: Sequence[Need], room: int) -> list[Part]:
         """Return `? 2  ✗ 2  ◷ S3 late 25m`, as many as fit in so many cells: a small screen has no line for them."""
-        groups = [*self._counted(found, has_agents=True), *self._job(found, _ShortStep(0))]
+        step = _ShortStep(0)
+        groups = [*self._counted(found, step, has_agents=True), *self._next(found, step)]
         shown = _first_fitting([replace(group, gap=_GAP) for group in groups], room)
         return [part for group in shown for part in (*group.parts, (_GAP, ""))]
 
@@ -293,32 +298,36 @@ class ShortCounts:
             yield Group([("idle", "$muted")])
 
     def _counted(
-        self, found: Sequence[Need], *, has_agents: bool, waiting: AgentEntry | None = None, has_none: bool = False
+        self,
+        found: Sequence[Need],
+        step: _ShortStep,
+        *,
+        has_agents: bool,
+        waiting: AgentEntry | None = None,
+        has_none: bool = False,
     ) -> Iterator[Group]:
-        """Yield what the rule counts, but jobs that are slow, and what is late, which has words of its own, as agents
-        in trouble have beside panes; all that has failed is counted. `waiting`: an agent to name behind the questions.
+        """Yield what the rule counts, but jobs that are slow; what is late has words of its own, as agents in trouble
+        have beside panes; all that has failed is counted. `waiting`: an agent to name behind the questions.
         `has_none`: whether it is said that no agent is in trouble.
         """
-        stuck = look("stuck").mark(ascii_only=self._context.ascii_only)
-        asking = look("needs_you").mark(ascii_only=self._context.ascii_only)
-        own = (open_needs.LATE, open_needs.LATE_JOBS, *(() if has_agents else (open_needs.AGENTS,)))
-        counts = [need for need in found if need.kind not in own or need.counted_as == "failed"]
+        stuck, asking, overdue = (
+            look(kind).mark(ascii_only=self._context.ascii_only) for kind in ("stuck", "needs_you", "overdue")
+        )
+        counts = [need for need in found if has_agents or need.kind != AGENTS or need.counted_as == "failed"]
         counts = [need for need in counts if not need.is_later]
         for one in self._counts.of(counts, has_slow=False):
             mark, is_some = one.mark[0].strip(), one.short[0] in "123456789"
             who = f" {safe_ends(waiting.who, _SHORT_WHO)}" if waiting is not None and mark == asking else ""
-            if is_some or (has_none and mark == stuck):
+            if mark == overdue:
+                yield self._late([need for need in counts if need.kind in _LATE], step)
+            elif is_some or (has_none and mark == stuck):
                 yield Group([one.mark, (f"{one.short}{who}", "" if is_some else "$muted")], one.act)
 
-    def _job(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
-        """Yield `◷ S3 Restore test late 25m`, else the next job and when it runs."""
+    def _late(self, late: Sequence[Need], step: _ShortStep) -> Group:
+        """Return `! S3 Restore test late 25m`."""
         context, now = self._context, self._context.clock.now()
-        late = [need for need in found if need.kind in (open_needs.LATE, open_needs.LATE_JOBS)]
-        if not late:
-            yield from self._next(step.name)
-            return
         first, looks = late[0], look("overdue")
-        if first.kind == open_needs.LATE:
+        if first.kind == LATE:
             number, name, how = self._late_task(first, now)
         else:
             job = first.row
@@ -328,17 +337,19 @@ class ShortCounts:
         more = f"+{others}{'+' * late_number(late).endswith('+')}" if others else ""
         shown = safe_words(one_line(name), step.name, ascii_only=context.ascii_only)
         words = (number, shown, how if step.has_since else "late", more) if step.has_late else (late_number(late),)
-        yield Group(
+        return Group(
             [self._counts.mark(looks, looks.color), (" ".join(filter(None, words)), "")], self._counts.visit(late)
         )
 
-    def _next(self, cells: int) -> Iterator[Group]:
-        """Yield the next job, with up to so many cells of its name, and in how long it runs."""
+    def _next(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
+        """Yield the next job, with up to so many cells of its name, and in how long it runs, where nothing is late."""
+        if any(need.kind in _LATE for need in found):
+            return
         context, now = self._context, self._context.clock.now()
         for job in context.state.next_jobs[:1]:
             self._lasts(age_lasts(job.when, now))
             words = (
-                safe_words(one_line(job.name), cells, ascii_only=context.ascii_only),
+                safe_words(one_line(job.name), step.name, ascii_only=context.ascii_only),
                 due(job.when, now).removeprefix("in "),
             )
             mark = sign("scheduled", ascii_only=context.ascii_only)

@@ -46,7 +46,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class NeedCounts:
-    """The counts, always in the same order. It calls `lasts` with how many microseconds they stay true."""
+    """The counts, in the order of `vocab.NEEDS`. It calls `lasts` with how many microseconds they stay true."""
 
     def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
         self._context = context
@@ -57,10 +57,10 @@ class NeedCounts:
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
         asks = [need for need in of[open_needs.ASKS] if not need.is_later]
         yield self._count(len(asks), "question", "needs_you")
-        yield self._failed([need for need in found if need.counted_as == "failed"])
         trouble = [need for need in of[open_needs.AGENTS] if need.counted_as != "failed"]
         if self._context.state.members:
             yield self._stuck(trouble)
+        yield self._failed([need for need in found if need.counted_as == "failed"])
         if slow := self._slow_jobs() if has_slow else []:
             yield self._slow(slow)
         if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
