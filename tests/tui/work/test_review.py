@@ -897,9 +897,11 @@ async def test_undo_passes_over_comments_that_were_sent_since_a_merge_and_says_s
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "u")
+        await until(pilot, lambda: "the agent has the comments already. u again offers the change before" in said(app))
+        await settle(pilot, "u")
         await until(pilot, lambda: "undo it" in shown(app))
         words = " ".join(shown(app).split())
-        assert "which nothing takes back. Undo “#9 Old cookie banner: work of " in words
+        assert "the agent has the comments already. Undo “#9 Old cookie banner: work of " in words
         await settle(pilot, "y")
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
