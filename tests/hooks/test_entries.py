@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tui_tasks.cli.admin import program_entries
-from tui_tasks.hooks import PROGRAMS, hook_forms
+from tui_tasks.hooks import PROGRAM_NAMES, hook_forms
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.settings.config import SessionSettings
 
@@ -92,7 +92,7 @@ def test_an_answer_reaches_the_program_through_the_line(tmp_path: Path) -> None:
 
 
 def test_every_program_says_what_it_cannot_do() -> None:
-    for program in PROGRAMS:
+    for program in PROGRAM_NAMES:
         for ability in ("permission", "always", "edit_input", "question", "message", "pause", "stop"):
             why = reply_sender.why_not(program, ability)
             assert why is None or why.endswith(".")

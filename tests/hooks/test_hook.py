@@ -16,7 +16,7 @@ from tests.hooks.playing import COMMAND, claude, hook, is_silent, spooled
 from tests.started import Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import PROGRAMS, hook_command
+from tui_tasks.hooks import PROGRAM_NAMES, hook_command
 from tui_tasks.hooks.hook_folder import MAX_PAYLOAD, payload_head
 from tui_tasks.runner import processes
 
@@ -44,7 +44,7 @@ def test_a_hook_is_silent_and_keeps_whatever_comes(tmp_path: Path, payload: obje
     assert not db.exists()
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", PROGRAM_NAMES)
 def test_a_payload_is_kept_with_who_told_it_where(tmp_path: Path, program: str) -> None:
     db = tmp_path / "tasks.db"
     before = time.time_ns() // 1000

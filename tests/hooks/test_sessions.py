@@ -23,7 +23,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.hooks import PROGRAMS, intake, session_processes
+from tui_tasks.hooks import PROGRAM_NAMES, intake, session_processes
 from tui_tasks.hooks.hook_folder import Spool
 from tui_tasks.runner import processes
 
@@ -443,7 +443,9 @@ NUMBERS = itertools.count()
 @settings(max_examples=40 if settings.get_current_profile_name() == "ordinary" else 2_000, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*PROGRAMS, "other"]), st.integers(0, 2), OBJECTS | VALUES), min_size=1, max_size=12
+        st.tuples(st.sampled_from([*PROGRAM_NAMES, "other"]), st.integers(0, 2), OBJECTS | VALUES),
+        min_size=1,
+        max_size=12,
     )
 )
 def test_any_payloads_in_any_order_are_taken_in_and_replay_to_the_same(played) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tui_tasks import hooks
+from tui_tasks.cli.admin import program_files
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.rules.agents.standing_answers import AnswerRule
-from tui_tasks.settings import config
+from tui_tasks.settings import config, work_settings
 
 
 def test_a_missing_file_is_as_good_as_an_empty_one(tmp_path: Path) -> None:
@@ -179,3 +181,9 @@ def test_a_file_that_cannot_take_it_is_left_as_it_is(tmp_path: Path, text: str):
 def test_a_number_that_no_rule_has_removes_nothing(tmp_path: Path):
     with pytest.raises(NotFound):
         config.remove(tmp_path / "config.toml", 2, (RULE,))
+
+
+def test_hooks_know_the_programs_that_the_settings_name() -> None:
+    assert hooks.PROGRAM_NAMES == work_settings.PROGRAM_NAMES
+    assert set(config.DEFAULT_WAITS) == {*hooks.PROGRAM_NAMES}
+    assert {*hooks.PROGRAM_NAMES} < {*program_files.PROGRAMS}

@@ -20,9 +20,9 @@ from tests.dialects.requests.test_strict_json import REFUSED, TAKEN
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, serve
-from tui_tasks.channel.request_reader import TOOL_KEYS
 from tui_tasks.core.commit import journal
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.requests import TOOL_KEYS
 from tui_tasks.dialects.tool_table import TABLE
 
 LINES: Final = 1_000_000

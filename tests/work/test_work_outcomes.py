@@ -140,9 +140,10 @@ def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_c
     name = "a\n ✓ checked: 12 of 12 checks passed"
     merge_trees = lambda *_: ("", (name, "b" * 300))  # noqa: E731
     monkeypatch.setattr(work_outcomes, "merge_trees", merge_trees)
-    work_outcomes._merged.cache_clear()
+    work_outcomes._conflicting.cache_clear()
     started = work()
-    found = work_outcomes._conflicts(started, git(Path(started.worktree), "rev-parse", "HEAD"))
+    head = git(Path(started.worktree), "rev-parse", "HEAD")
+    found = work_outcomes._conflicts(started, head, 0)
     assert found is not None
     assert "\n" not in found and len(found) < 160 and "a␤" in found
 
@@ -153,11 +154,25 @@ def test_the_name_of_a_file_in_conflict_stays_in_one_line_and_a_merge_that_git_c
         raise GitFailed("git merge-tree timed out")
 
     monkeypatch.setattr(work_outcomes, "merge_trees", fails)
-    work_outcomes._merged.cache_clear()
-    assert [work_outcomes._conflicts(started, git(Path(started.worktree), "rev-parse", "HEAD")) for _ in range(3)] == [
-        None
-    ] * 3
+    work_outcomes._conflicting.cache_clear()
+    assert [work_outcomes._conflicts(started, head, now) for now in range(3)] == [None] * 3
     assert len(tried) == 1 and tried[0][-1] <= 5
+
+
+def test_a_merge_that_git_did_not_try_in_time_is_tried_again_ten_minutes_later(work, monkeypatch):
+    started, answers = work(), iter([GitFailed("git merge-tree timed out"), ("", ("a.txt",))])
+
+    def merge_trees(*_):
+        if isinstance(answer := next(answers), GitFailed):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(work_outcomes, "merge_trees", merge_trees)
+    work_outcomes._conflicting.cache_clear()
+    head = git(Path(started.worktree), "rev-parse", "HEAD")
+    assert work_outcomes._conflicts(started, head, 0) is None
+    assert work_outcomes._conflicts(started, head, 10 * MINUTE - 1) is None
+    assert work_outcomes._conflicts(started, head, 10 * MINUTE) == "conflicts with main: a.txt"
 
 
 def test_near_a_limit_agents_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):

@@ -56,7 +56,6 @@ _HOOKS: Final = (
 # Seconds that a paused tool may wait: three weeks, about the longest timer of Node.js.
 _HOOK_LIMIT: Final = 2_000_000
 _CAPPED: Final = frozenset({"error_max_turns", "error_max_budget_usd"})
-_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 class ClaudeDriver:
@@ -199,7 +198,7 @@ class ClaudeDriver:
         # A failure of the model's service comes as a synthetic message.
         if (key := text(answer, "id")) is not None and text(answer, "model") != "<synthetic>":
             if usage := table(answer, "usage"):
-                self._tokens[key] = int(sum(number(usage, name) or 0 for name in _TOKENS))
+                self._tokens[key] = int(sum(number(usage, name) or 0 for name in claude.TOKEN_FIELDS))
                 self.usage.tokens = sum(self._tokens.values())
             if parent is None:
                 self._own_answers.add(key)

@@ -23,22 +23,24 @@ from tui_tasks.core.errors import (
     ReservedName,
     UnknownTool,
 )
-from tui_tasks.dialects.requests import Identity, strict_json
+from tui_tasks.dialects.requests import (
+    ARGUMENT_KEYS,
+    EXTRA_KEYS,
+    REASONING_KEYS,
+    TOOL_KEYS,
+    Identity,
+    strict_json,
+)
 from tui_tasks.dialects.requests.arguments import Arguments, decode
 from tui_tasks.dialects.tool_table import Table, Tool
 
 _log = logging.getLogger(__name__)
 
-TOOL_KEYS: Final = ("tool_name", "tool", "name")
-ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
-REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
 # Wrong keys that models write for ARGUMENT_KEYS. Ignoring them would run the tool without arguments.
 _MISNAMED_ARGUMENTS: Final = frozenset({"input", "inputs", "params", "parameters", "kwargs", "tool_input"})
 # The types of ids; a bool is not valid.
 _IDS: Final = frozenset({str, int, type(None)})
-# Keys that most requests do not have.
-_EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
-_ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
+_ENVELOPE: Final = EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
 _FENCED: Final = r"(?s)\s*(?:```|~~~)\w*\s(.*?)(?:```|~~~)?\s*"
 _MAX_SHOWN: Final = 300
 MAX_BATCH: Final = 1_000
@@ -127,7 +129,7 @@ def read(value: Any, echoed: str | int | None) -> Request:
         key = next(key for key in value if key in _MISNAMED_ARGUMENTS)
         raise InvalidRequest(f"{key} would be ignored: the arguments of {tool[:100]} go under arguments", key=key)
     arguments = _arguments(value, tool)
-    if _EXTRA_KEYS.isdisjoint(value):
+    if EXTRA_KEYS.isdisjoint(value):
         return Request(tool, arguments)
     return Request(
         tool=tool,

@@ -201,9 +201,9 @@ def _description(takes: dict[str, Any]) -> str:
 
 
 def _declare_hook(command: argparse.ArgumentParser) -> None:
-    from tui_tasks.hooks import PROGRAMS
+    from tui_tasks.hooks import PROGRAM_NAMES
 
-    command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
+    command.add_argument("program", metavar="PROGRAM", choices=PROGRAM_NAMES, help=f"one of {', '.join(PROGRAM_NAMES)}")
 
 
 def _prime(options: argparse.Namespace) -> int:

@@ -31,6 +31,7 @@ def blocks_dependents(status: str, deleted: object) -> bool:
 
 URGENT, HIGH, MEDIUM, LOW = 1, 2, 3, 4
 PRIORITY_WORDS: Final = {"urgent": URGENT, "high": HIGH, "medium": MEDIUM, "low": LOW}
+PRIORITY_LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
 PRIORITY_NAMES: Final = {number: word for word, number in PRIORITY_WORDS.items()}
 
 
@@ -57,6 +58,8 @@ CLAIM_LEASE_SECONDS: Final = 300
 MAX_NAME: Final = 10_000
 MAX_TEXT: Final = 1_000_000
 
+SET_FIELDS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
+"""The fields of a task that hold several values, of which each counts by itself."""
 # Fields that change along with those that were meant: hidden from `changes`, ignored by undo.
 BOOKKEEPING: Final = frozenset(
     {
@@ -89,6 +92,9 @@ NEEDS: Final = ("question", "stuck", "gone", "failed", "late", "to review", "pro
 WORK_STATES: Final = ("starting", "working", "ready", "merging", "merged", "conflict", "discarded", "failed")
 # The states of a work whose agent may still change something.
 LIVE_WORK: Final = frozenset({"starting", "working", "ready", "merging", "conflict"})
+WORK_ENDS: Final = ("work.merged", "work.discarded")
+"""The kinds of entry by which a person ends a work."""
+WORK_RESTORED: Final = "work.restored"
 CONTINUE: Final = "Continue"
 # What the human can answer when an agent has reached a limit.
 LIMIT_OPTIONS: Final = (CONTINUE, "Stop")
@@ -131,6 +137,8 @@ def agent_failed(state: str, ended_at: int | None, seen_at: int, now: int, *, ha
     return ended_at > seen_at and (has_failed_work or now - ended_at <= _AGENT_COUNTS)
 
 
+HEARTBEAT: Final = "claim.extended"
+"""The kind of entry by which agents renew the leases of their claims on a timer."""
 # Kinds of entry that can be undone; claims, questions, runs and messages cannot.
 UNDOABLE: Final = frozenset(
     {

@@ -2,7 +2,8 @@
 
 import os
 
-PROGRAMS = ("claude", "codex", "gemini", "opencode")
+# `work_settings.PROGRAM_NAMES` again: a hook starts without the settings, whose import takes long.
+PROGRAM_NAMES = ("claude", "codex", "gemini", "opencode")
 # The folder in which each writable screen has a file; see `screen_presence`.
 SCREENS = "screens"
 

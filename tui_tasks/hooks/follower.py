@@ -187,7 +187,9 @@ class RecordWatch:
             StorageFailed: call again later.
         """
         there = [
-            seen for seen in session_queries.current(self._store.db) if seen.session.program in session_records.PROGRAMS
+            seen
+            for seen in session_queries.current(self._store.db)
+            if seen.session.program in session_records.WITH_RECORDS
         ]
         reports = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
         if any(map(_was_interrupted, there)):

@@ -11,7 +11,7 @@ An agent waits for it at each event: it may take at most half as long again as P
 
 import os
 
-from tui_tasks.hooks import PROGRAMS, SCREENS, hooks_folder
+from tui_tasks.hooks import PROGRAM_NAMES, SCREENS, hooks_folder
 from tui_tasks.hooks.hook_folder import MAX_PAYLOAD, Folder, Head, payload_head, put_payload
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def main(arguments: "Sequence[str]") -> bool:
         else:
             others.append(word)
     program = others.pop(0) if others else ""
-    if program not in PROGRAMS:
+    if program not in PROGRAM_NAMES:
         return False
     if others:
         _log(program, ValueError(f"not known, and ignored: {others}"))

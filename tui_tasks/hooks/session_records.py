@@ -97,7 +97,7 @@ class Record(msgspec.Struct):
         return self.before + max(self.total, sum(part.tokens for part in self.parts.values()))
 
 
-PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
+WITH_RECORDS: Final = frozenset({"claude", "codex", "gemini"})
 """The programs whose records are read: each has a module here, with `files` and `apply_line`."""
 MAX: Final = 16 * 1024 * 1024
 MAX_RECORD: Final = 1024**3
@@ -117,7 +117,7 @@ def of(activity: SessionActivity | None) -> Record:
 def with_record(report: SessionReport, record: Record) -> SessionReport:
     """Return a report with the events in the program's record of its session added; `record` is read on."""
     path = report.transcript
-    if report.program not in PROGRAMS or report.subagent is not None or path is None or not os.path.isabs(path):
+    if report.program not in WITH_RECORDS or report.subagent is not None or path is None or not os.path.isabs(path):
         return report
     events = report.events
     if not any(isinstance(event, _EDGES) for event in events):
@@ -224,7 +224,7 @@ def source(db: Database, agent: str) -> Source | str:
     session = session_queries.find(db, agent)
     if session is None:
         return "its program has no record of a session"
-    if session.program in PROGRAMS:
+    if session.program in WITH_RECORDS:
         path = of(session_queries.activity(db, agent)).path
         return Source(session.program, path) if path else "its program has named no record yet"
     if session.program == "opencode" and not session.session.startswith(session_queries.PLACEHOLDER):
@@ -282,7 +282,7 @@ class Transcript:
     @property
     def is_file(self) -> bool:
         """Whether it is read from a file, so that reading on costs little."""
-        return self._source.program in PROGRAMS
+        return self._source.program in WITH_RECORDS
 
     def read_on(self) -> bool:
         """Read on; return whether there are new items.
@@ -291,7 +291,7 @@ class Transcript:
             OSError: the program that prints the record cannot be started.
         """
         before = len(self.items)
-        if self._source.program in PROGRAMS:
+        if self._source.program in WITH_RECORDS:
             module = import_module(f"tui_tasks.hooks.programs.{self._source.program}")
             for line in lines_of(self._source.path, self._part):
                 with contextlib.suppress(msgspec.DecodeError, RecursionError):

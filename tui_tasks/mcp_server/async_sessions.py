@@ -23,7 +23,7 @@ from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests import Identity
-from tui_tasks.hooks import PROGRAMS, session_processes
+from tui_tasks.hooks import PROGRAM_NAMES, session_processes
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.state.open_store import read_payloads
@@ -34,7 +34,7 @@ class SessionSpeaker:
 
     def __init__(self, plain_name: str) -> None:
         self._plain = plain_name
-        self._started_by = session_processes.starters(self._plain) if self._plain in PROGRAMS else ()
+        self._started_by = session_processes.starters(self._plain) if self._plain in PROGRAM_NAMES else ()
         self._client_sessions: tuple[str, ...] = ()
         # What was begun under the plain name: claims, questions without an answer that was told, requests with keys.
         self._claims: set[str] = set()

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from tui_tasks.channel import request_reader
-from tui_tasks.dialects.requests import confinement
+from tui_tasks.dialects.requests import REASONING_KEYS, confinement
 from tui_tasks.dialects.requests.arguments import schema, without_words
 from tui_tasks.dialects.tool_table import TABLE, Table, Tool
 
@@ -173,7 +172,7 @@ ENVELOPE_ARGUMENTS: Final[tuple[str, ...]] = (
     "list",
     "if_version",
     "idempotency_key",
-    *request_reader.REASONING_KEYS,
+    *REASONING_KEYS,
 )
 _ENVELOPE_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "thoughts": {"type": "string", "description": "Why you do it. Each tool that writes takes it, and the next two."},
@@ -197,9 +196,7 @@ def envelope_arguments(tool: Tool) -> frozenset[str]:
     """Return the keys of the envelope that a tool takes among its arguments."""
     if not tool.ever_writes:
         return frozenset()
-    return frozenset(
-        {"idempotency_key", *request_reader.REASONING_KEYS} | ({"if_version"} if tool.ever_names_task else set())
-    )
+    return frozenset({"idempotency_key", *REASONING_KEYS} | ({"if_version"} if tool.ever_names_task else set()))
 
 
 def mcp_tools(tools: Sequence[Tool], *, structured: bool = False) -> list[types.Tool]:

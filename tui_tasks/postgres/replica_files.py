@@ -10,7 +10,7 @@ import re
 import time
 from pathlib import Path
 
-from tui_tasks.core.engine.file_writes import make_folder
+from tui_tasks.core.engine.file_writes import make_folder, replace
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.installation import REPLICA, known_replica, replica_pointer
 
@@ -35,8 +35,8 @@ def replica_of(url: str) -> str:
     folder = known.parent
     make_folder(str(folder))
     path = str(folder / f"{id_}{REPLICA}")
-    _write(Path(f"{path}-server"), json.dumps({"url": url, "id": id_}))
-    _write(known, id_)
+    replace(Path(f"{path}-server"), json.dumps({"url": url, "id": id_}).encode())
+    replace(known, id_.encode())
     return path
 
 
@@ -56,8 +56,7 @@ def machine_in(folder: Path) -> str:
     if not file.exists():
         part = file.with_name(f"machine.{os.getpid()}")
         name = re.sub("[^a-z0-9-]", "", os.uname().nodename.lower())[:20] or "host"
-        part.write_text(f"{name} {os.urandom(16).hex()}")
-        part.chmod(0o600)
+        replace(part, f"{name} {os.urandom(16).hex()}".encode())
         # Of several processes the first one names it.
         with contextlib.suppress(FileExistsError):
             os.link(part, file)
@@ -66,14 +65,6 @@ def machine_in(folder: Path) -> str:
     with contextlib.suppress(OSError):
         secret += Path("/etc/machine-id").read_text().strip()
     return f"{name}-{hashlib.sha256(secret.encode()).hexdigest()[:8]}"
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole: others see the old one or the new one."""
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_text(text)
-    part.chmod(0o600)
-    part.replace(path)
 
 
 def server_of(path: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 Kind = Literal["command", "claude", "codex"]
 # The command of an agent program, if the configuration names no other.
-PROGRAMS: Final[dict[Kind, tuple[str, ...]]] = {"claude": ("claude",), "codex": ("codex",)}
+DEFAULT_COMMANDS: Final[dict[Kind, tuple[str, ...]]] = {"claude": ("claude",), "codex": ("codex",)}
 
 
 class _RunnerTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -230,7 +230,7 @@ def _refuse_agent_settings(
 
 
 def _command(table: _RunnerTable) -> tuple[str, ...] | None:
-    return table.command or PROGRAMS.get(table.kind)
+    return table.command or DEFAULT_COMMANDS.get(table.kind)
 
 
 def _profile(name: str, table: _RunnerTable) -> RunnerProfile:

@@ -26,10 +26,10 @@ from tui_tasks.core.rules.agents.standing_answers import AnswerRule
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
 from tui_tasks.settings import paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
+from tui_tasks.settings.work_settings import Program
 
 Seconds = Annotated[int, Meta(ge=1)]
 WaitSeconds = Annotated[int, Meta(ge=0, le=3600)]
-Program = Literal["claude", "codex", "gemini", "opencode"]
 
 # The own windows of Claude Code and opencode stay usable while a hook waits; Codex and Gemini CLI are blocked.
 DEFAULT_WAITS: Final[dict[Program, int]] = {"claude": 1_800, "codex": 0, "gemini": 0, "opencode": 1_800}

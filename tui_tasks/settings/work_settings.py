@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 
-PROGRAM_NAMES: Final = ("claude", "codex", "gemini", "opencode")
+Program = Literal["claude", "codex", "gemini", "opencode"]
+PROGRAM_NAMES: Final[tuple[Program, ...]] = get_args(Program)
 
 Text = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
 Argv = Annotated[tuple[Annotated[str, Meta(pattern=r"^[^\x00]*$")], ...], Meta(min_length=1)]

@@ -16,7 +16,7 @@ MAX_WAIT: Final = 10 * SECOND
 _STEPS: Final = ((YEAR, "y"), (WEEK, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 # The units of which people plan by the next smaller one, too.
 _BELOW: Final = {DAY: (HOUR, "h"), HOUR: (MINUTE, "m")}
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -97,7 +97,7 @@ def moment(then_us: int, zone: tzinfo | None) -> str:
     """Return day and time of day in `zone`, None being the system's: `Sun 22 Nov 08:00`; `--` where there is none."""
     at = _local(then_us, zone)
     # strftime's names depend on the locale, which a library may have set.
-    return "--" if at is None else f"{_DAYS[at.weekday()]} {at.day} {_MONTHS[at.month - 1]} {at:%H:%M}"
+    return "--" if at is None else f"{WEEKDAYS[at.weekday()]} {at.day} {_MONTHS[at.month - 1]} {at:%H:%M}"
 
 
 def local_second(then_us: int) -> str:

@@ -45,6 +45,8 @@ _MAX_FILES: Final = 3
 _MAX_PATH: Final = 60
 # Git has so many seconds to find them: other works wait meanwhile.
 _MERGE_SECONDS: Final = 5.0
+# For so many microseconds what git found counts, or that it found nothing in time.
+_TRIED_FOR: Final = 10 * MINUTE
 # So many microseconds a launcher has, once its program has ended, to record that with its exit status.
 _LAUNCHER: Final = 5 * SECOND
 # A shell's exit status of a program that was killed by signal N is this much more than N.
@@ -102,14 +104,14 @@ def _counts(folder: Path, head: str, base: str, merge_base: str | None) -> dict[
     return counts
 
 
-def _conflicts(work: Work, head: str) -> str | None:
+def _conflicts(work: Work, head: str, now: int) -> str | None:
     """Return in which files a work does not merge into its base branch now, for people; None: it does, or unknown."""
     folder = Path(work.worktree)
     try:
         ends = worktrees.ends(folder, f"refs/heads/{work.base}", head)
     except (GitFailed, OSError):
         return None
-    files = _merged(folder, ends.base, head) if ends is not None else ()
+    files = _conflicting(folder, ends.base, head, now // _TRIED_FOR) if ends is not None else ()
     # An agent names files: a line break in a name would begin a line of its own.
     named = ", ".join(safe_ends(path.replace("\n", "␤"), _MAX_PATH) for path in files[:_MAX_FILES])
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
@@ -117,8 +119,11 @@ def _conflicts(work: Work, head: str) -> str | None:
 
 
 @lru_cache(64)
-def _merged(folder: Path, ours: str, theirs: str) -> tuple[str, ...]:
-    """Return the paths in which two commits conflict; none where git fails, or takes too long. That never changes."""
+def _conflicting(folder: Path, ours: str, theirs: str, _turn: int) -> tuple[str, ...]:
+    """Return the paths in which two commits conflict; none where git fails, or takes too long.
+
+    `_turn`: the next one tries again.
+    """
     try:
         with git_isolation.opened(folder) as work_tree:
             return merge_trees(work_tree, ours, theirs, _MERGE_SECONDS)[1]
@@ -157,7 +162,7 @@ def look_at(
         if (stop := reached_limit(work, use)) is not None:
             operations.append(stop)
     elif work.state == "ready" and counts["ahead"] and counts["behind"]:
-        counts["near"] = _conflicts(work, counts["head"])
+        counts["near"] = _conflicts(work, counts["head"], now)
     known = work_text.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))

@@ -11,6 +11,8 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.schema.due_dates import Range, is_overdue
 from tui_tasks.core.schema.task_fields import FIELDS
+from tui_tasks.core.snapshots import Task
+from tui_tasks.core.vocab import SET_FIELDS
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # A Wednesday, 23:30 in Berlin, 22:30 in UTC.
@@ -160,3 +162,8 @@ def test_a_list_is_filtered_by_estimates(store):
 @given(zone=ZONES)
 def test_the_first_and_the_last_days_are_ranges_in_every_zone(word: str, zone: ZoneInfo) -> None:
     assert DUE.ranges(word, NOW.astimezone(zone))
+
+
+def test_every_field_of_a_task_that_holds_several_values_is_one_of_which_each_counts_by_itself():
+    several = {name for name, kind in Task.__annotations__.items() if str(kind).startswith("tuple[")}
+    assert several - {"fenced", "checks"} == SET_FIELDS

@@ -20,7 +20,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.hooks import PROGRAMS, hook_command, hook_forms, hooks_folder
+from tui_tasks.hooks import PROGRAM_NAMES, hook_command, hook_forms, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
 from tui_tasks.hooks.replies import message_folders, reply_sender
 
@@ -309,7 +309,7 @@ def test_a_turn_that_is_over_is_not_ended_nor_the_next_one(tmp_path: Path) -> No
 
 
 @settings(max_examples=100, deadline=None)
-@given(program=st.sampled_from(PROGRAMS), session=st.text(max_size=300))
+@given(program=st.sampled_from(PROGRAM_NAMES), session=st.text(max_size=300))
 def test_the_name_of_a_sessions_folder_leads_nowhere_else(program: str, session: str) -> None:
     name = message_folders.name_of(program, session)
     assert name.startswith(f"{program}-")

@@ -211,7 +211,7 @@ _NEWEST_MESSAGES = Statement(
 )
 _LAST_ACT: Final = f"""
 SELECT kind, uid, change FROM journal WHERE actor = '{HUMAN}'
-AND kind IN {(*sorted({*vocab.UNDOABLE, _ANSWERED}), "message.sent", "work.merged", "work.discarded", "work.restored")}
+AND kind IN {(*sorted({*vocab.UNDOABLE, _ANSWERED}), "message.sent", *vocab.WORK_ENDS, vocab.WORK_RESTORED)}
 AND NOT (kind = 'message.sent' AND EXISTS (
     SELECT 1 FROM human_message WHERE uid = journal.uid AND delivered_at IS NOT NULL AND delivered_seq IS NULL
 )) ORDER BY seq DESC LIMIT 1

@@ -11,6 +11,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.read.job_queries import OF_JOB, OPEN
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
@@ -104,17 +105,16 @@ _LINE = (
     fn.SUBSTR(RunRow.result, Case(None, [(_LENGTH > TAIL, _LENGTH - (TAIL - 1))], 1)),
 )
 _FAILED: Any = SQL(f"'{vocab.FAILED_OUTCOME}'")
-_OF_JOB: Any = RunRow.job_uid == slot("job")
 _BY_UID = Statement(lambda: RunRow.select(*_LINE).where(RunRow.uid == slot("uid")))
 _OLDER = Statement(
     lambda: (
-        RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id < slot("id"))).order_by(RunRow.id.desc()).limit(slot("limit"))
+        RunRow.select(*_LINE).where(OF_JOB & (RunRow.id < slot("id"))).order_by(RunRow.id.desc()).limit(slot("limit"))
     )
 )
 _NEWER = Statement(
-    lambda: RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
+    lambda: RunRow.select(*_LINE).where(OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
 )
-_ENDED: Any = _OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'"))
+_ENDED: Any = OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'"))
 _LAST_ENDED = Statement(lambda: RunRow.select(*_LINE).where(_ENDED).order_by(RunRow.id.desc()).limit(1))
 _TOOK = Statement(
     lambda: (
@@ -125,10 +125,9 @@ _TOOK = Statement(
     )
 )
 _LAST_FAILURE = Statement(
-    lambda: RunRow.select(*_LINE).where(_OF_JOB & (RunRow.outcome == _FAILED)).order_by(RunRow.id.desc()).limit(1)
+    lambda: RunRow.select(*_LINE).where(OF_JOB & (RunRow.outcome == _FAILED)).order_by(RunRow.id.desc()).limit(1)
 )
-_OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
-_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
+_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(OF_JOB & OPEN).order_by(RunRow.id).limit(1))
 _NEXT_JOBS = Statement(
     lambda: (
         JobRow.select(JobRow.id, JobRow.name, JobRow.next_run)

@@ -24,9 +24,9 @@ _JOB = tuple(columns(JobRow).values())
 _RUN = tuple(columns(RunRow).values())
 _LIVE: Any = JobRow.deleted == SQL("0")
 # Stated twice, so that SQLite uses the index of open runs.
-_OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
+OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _RAN: Any = RunRow.decision == SQL("'ran'")
-_OF_JOB: Any = RunRow.job_uid == slot("job")
+OF_JOB: Any = RunRow.job_uid == slot("job")
 
 read_job = reader(Job, JobRow)
 read_run = reader(Run, RunRow)
@@ -50,15 +50,15 @@ _DECIDED_AHEAD = Statement(
     lambda: JobRow.select(JobRow.uid, JobRow.decided_until).where(_LIVE & (JobRow.decided_until > slot("now")))
 )
 _KEPT_SINCE = Statement(
-    lambda: RunRow.select(fn.MIN(RunRow.scheduled_for)).where(_OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
+    lambda: RunRow.select(fn.MIN(RunRow.scheduled_for)).where(OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
 )
 _NEXT_DUE = Statement(lambda: JobRow.select(fn.MIN(JobRow.next_run)).where(_LIVE & JobRow.next_run.is_null(False)))
 _RUN_BY_UID = Statement(lambda: RunRow.select(*_RUN).where(RunRow.uid == slot("uid")))
-_RUNS = Statement(lambda: RunRow.select(*_RUN).where(_OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
+_RUNS = Statement(lambda: RunRow.select(*_RUN).where(OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
 _LAST_ENDED = Statement(
     lambda: (
         RunRow.select(*_RUN)
-        .where(_OF_JOB & _RAN & (RunRow.state == SQL("'final'")))
+        .where(OF_JOB & _RAN & (RunRow.state == SQL("'final'")))
         .order_by(RunRow.ended_at.desc(), RunRow.id.desc())
         .limit(1)
     )
@@ -80,16 +80,16 @@ class OpenRun(msgspec.Struct, frozen=True, gc=False):
 
 _OPEN_COLUMNS = tuple(columns(RunRow)[name] for name in OpenRun.__struct_fields__)
 # Sorted by `open_runs`: to sort, SQLite would go through all runs of the job.
-_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
-_OPEN_RUNS = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
-_RUN_OF_AGENT = Statement(lambda: RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
+_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(OF_JOB & OPEN))
+_OPEN_RUNS = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(OPEN))
+_RUN_OF_AGENT = Statement(lambda: RunRow.select(RunRow.uid).where(OPEN & (RunRow.agent == slot("agent"))).limit(1))
 _ROOM = Statement(lambda: JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
 # How many runs and due times are read of a job's history at most.
 _MAX_HISTORY: Final = 500
 _HISTORY = Statement(
     lambda: (
         RunRow.select(RunRow.outcome, RunRow.decision)
-        .where(_OF_JOB & (RunRow.outcome.is_null(False) | RunRow.decision.in_([SQL("'skipped'"), SQL("'missed'")])))
+        .where(OF_JOB & (RunRow.outcome.is_null(False) | RunRow.decision.in_([SQL("'skipped'"), SQL("'missed'")])))
         .order_by(RunRow.id.desc())
         .limit(_MAX_HISTORY)
     )
@@ -101,41 +101,37 @@ SELECT count(*) FROM run WHERE job_uid = ? AND outcome = '{vocab.FAILED_OUTCOME}
 _RETRY = Statement(lambda: RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
 _DECIDED = Statement(
     lambda: RunRow.select(RunRow.scheduled_for).where(
-        _OF_JOB & (RunRow.scheduled_for >= slot("first")) & (RunRow.scheduled_for <= slot("last"))
+        OF_JOB & (RunRow.scheduled_for >= slot("first")) & (RunRow.scheduled_for <= slot("last"))
     )
 )
 _COALESCED = Statement(
     lambda: RunRow.select(fn.COUNT(RunRow.id)).where(
-        _OF_JOB & (RunRow.decision == SQL("'coalesced'")) & (RunRow.id > slot("after"))
+        OF_JOB & (RunRow.decision == SQL("'coalesced'")) & (RunRow.id > slot("after"))
     )
 )
 _NTH_RAN_ID = Statement(
-    lambda: RunRow.select(RunRow.id).where(_OF_JOB & _RAN).order_by(RunRow.id.desc()).limit(1).offset(slot("nth"))
+    lambda: RunRow.select(RunRow.id).where(OF_JOB & _RAN).order_by(RunRow.id.desc()).limit(1).offset(slot("nth"))
 )
 _ANY_OLDER = Statement(
     lambda: (
-        RunRow.select(RunRow.id)
-        .where(_OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'")))
-        .limit(1)
+        RunRow.select(RunRow.id).where(OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))).limit(1)
     )
 )
-_QUEUED = Statement(
-    lambda: RunRow.select(fn.COUNT(RunRow.id)).where(_OF_JOB & _OPEN & (RunRow.state == SQL("'queued'")))
-)
+_QUEUED = Statement(lambda: RunRow.select(fn.COUNT(RunRow.id)).where(OF_JOB & OPEN & (RunRow.state == SQL("'queued'"))))
 _STARTED = Statement(
     lambda: RunRow.select(fn.COUNT(RunRow.id)).where(
-        _OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & _OPEN))
+        OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & OPEN))
     )
 )
 _IN_HAND = Statement(
-    lambda: RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(_OPEN)
+    lambda: RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(OPEN)
 )
 _IN_HAND_HERE = """SELECT count(*) FROM run JOIN beat ON beat.run_uid = run.uid
 WHERE run.state != 'final' AND substr(beat.namespace, instr(beat.namespace, '@') + 1) = ?"""
 _acts_at: Any = Case(
     None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
 )
-_NEXT_OPEN = Statement(lambda: RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at > slot("now"))))
+_NEXT_OPEN = Statement(lambda: RunRow.select(fn.MIN(_acts_at)).where(OPEN & (_acts_at > slot("now"))))
 
 
 def any_job(db: Database, uid: str) -> Job | None:

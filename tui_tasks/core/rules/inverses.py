@@ -34,7 +34,7 @@ _DELETED_LAST = Statement(
 )
 # What a status brings with it: an undo restores these as well.
 _WITH_STATUS = ("started_at", "finished_at", "status_by")
-_TUPLES = frozenset({"tags", "depends_on", "node_ids", "plan", "checks", "links"})
+_TUPLES = vocab.SET_FIELDS | {"plan", "checks"}
 
 
 class Places(NamedTuple):

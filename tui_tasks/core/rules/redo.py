@@ -19,15 +19,14 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Redo
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.rules import rule, undo
+from tui_tasks.core.vocab import WORK_ENDS, WORK_RESTORED
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
-_RESTORED: Final = "work.restored"
-_ENDS: Final = ("work.merged", "work.discarded")
 _BEFORE: Final = f"""
 SELECT kind FROM journal WHERE task = ? AND uid = ? AND seq < ?
-AND kind IN {(_RESTORED, *_ENDS, "work.ready", "work.commented", "work.failed")} ORDER BY seq DESC LIMIT 2
+AND kind IN {(WORK_RESTORED, *WORK_ENDS, "work.ready", "work.commented", "work.failed")} ORDER BY seq DESC LIMIT 2
 """
 
 
@@ -75,10 +74,12 @@ class RedoneEnds:
 
     def _is_again(self, change: int, actor: str) -> bool:
         end = self.end(change)
-        if end is None or end.kind not in _ENDS:
+        if end is None or end.kind not in WORK_ENDS:
             return False
         before = [row[0] for row in self._db.sql(_BEFORE, (end.last.task, end.last.uid, end.last.seq)).fetchall()]
-        return before == [_RESTORED, end.kind] and _next(self._db, actor, change, self) == NextRedo(work=end.last.uid)
+        return before == [WORK_RESTORED, end.kind] and _next(self._db, actor, change, self) == NextRedo(
+            work=end.last.uid
+        )
 
 
 def next_redo(
@@ -109,10 +110,10 @@ def _next(
         end = redone_ends.end(change) if has_work and undoes is None else None
         if end is not None:
             seen.add(change)
-            if end.kind in _ENDS and not redone_ends.has(change):
+            if end.kind in WORK_ENDS and not redone_ends.has(change):
                 return None
             for uid in end.uids:
-                if end.kind in _ENDS:
+                if end.kind in WORK_ENDS:
                     again[uid] += 1
                 elif again[uid]:
                     again[uid] -= 1
@@ -130,14 +131,14 @@ def _next(
 
 def brings_back(db: Database, change: int) -> bool:
     """Return whether a change has brought works back."""
-    return work_queries.has_any(db) and (end := _work_end(db, change)) is not None and end.kind == _RESTORED
+    return work_queries.has_any(db) and (end := _work_end(db, change)) is not None and end.kind == WORK_RESTORED
 
 
 def is_back(db: Database, uid: str) -> bool:
     """Return whether the last end of a work, a merge or a discard, was taken back, and none has followed."""
     work = work_queries.find(db, uid)
-    seq = work_queries.last_entry(db, work, _RESTORED)
-    ends = (work_queries.last_entry(db, work, kind) for kind in (*_ENDS, "work.failed"))
+    seq = work_queries.last_entry(db, work, WORK_RESTORED)
+    ends = (work_queries.last_entry(db, work, kind) for kind in (*WORK_ENDS, "work.failed"))
     if (
         seq is None
         or work.state not in (*vocab.LIVE_WORK, "failed")
@@ -149,7 +150,7 @@ def is_back(db: Database, uid: str) -> bool:
 
 def _work_end(db: Database, change: int) -> _WorkEnd | None:
     """Return what a change did to works; None if it did nothing to any."""
-    parts = [part for part in journal.each_of_change(db, change) if part.kind in (_RESTORED, *_ENDS)]
+    parts = [part for part in journal.each_of_change(db, change) if part.kind in (WORK_RESTORED, *WORK_ENDS)]
     # A merge discards the other works of its task: it comes last.
     return _WorkEnd(parts[-1].kind, tuple(part.uid for part in parts), parts[-1]) if parts else None
 

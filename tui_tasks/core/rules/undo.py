@@ -55,7 +55,6 @@ _NOT_BY_UNDO: Final = {
     "work.restored": "it has brought work back: discard that instead",
     "work.commented": "the agent has the comments already",
 }
-_ENDS: Final = ("work.merged", "work.discarded")
 _Undone: Any = J.alias("undone")
 _REVERTED = Statement(
     lambda: (
@@ -190,9 +189,9 @@ def _is_brought_back(db: Database, change: int, redone_ends: RedoneEnds) -> bool
     if redone_ends.has(change):
         return True
     parts = list(journal.each_of_change(db, change))
-    if any(part.kind == "work.restored" for part in parts):
+    if any(part.kind == vocab.WORK_RESTORED for part in parts):
         return True
-    ended = [part for part in parts if part.kind in _ENDS]
+    ended = [part for part in parts if part.kind in vocab.WORK_ENDS]
     return bool(ended) and not any(work_queries.stands(work_queries.find(db, one.uid), one.kind) for one in ended)
 
 

@@ -4,7 +4,16 @@ people type for tasks, filters and jobs.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+TOOL_KEYS: Final = ("tool_name", "tool", "name")
+ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
+REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
+"""The parts of an agent's reasoning, in the order in which they are shown (docs: protocol, section 2)."""
+# Keys that most requests do not have.
+EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 
 
 class Identity(msgspec.Struct, frozen=True):

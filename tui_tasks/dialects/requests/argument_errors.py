@@ -11,6 +11,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 
 from tui_tasks.core.errors import Problem
+from tui_tasks.dialects.requests import ARGUMENT_KEYS, EXTRA_KEYS
 from tui_tasks.dialects.requests.arguments import (
     Arguments,
     Unparsed,
@@ -123,9 +124,7 @@ def _in_words_of_json(text: str) -> str:
 
 
 # Keys of a request that models write among the arguments (docs: protocol, section 2).
-_REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
-_BESIDE: Final = frozenset({"id", "agent", "list", "if_version", "idempotency_key", *_REASONING_KEYS})
-_HOLDERS: Final = frozenset({"tool_args", "arguments", "args"})
+_BESIDE: Final = EXTRA_KEYS | {"id"}
 _MAX_SHOWN: Final = 60
 
 
@@ -141,7 +140,7 @@ def _unknown_message(kind: type[Arguments], holder: str, name: str, given: dict[
         shown = shown if len(shown) <= _MAX_SHOWN else "..."
         whose = f"{near} The {name} of a request" if near else f"; {name}"
         return f'{message}{whose} goes beside the arguments: {{"tool": ..., "arguments": {{...}}, "{name}": {shown}}}'
-    if name in _HOLDERS:
+    if name in ARGUMENT_KEYS:
         return f"{message}; what {name} holds goes directly under the arguments of the request"
     return message + near
 

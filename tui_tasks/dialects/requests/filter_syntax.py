@@ -45,7 +45,6 @@ _FIELD = r"([a-z]+):(?!//)"
 # Fields that other programs, Taskwarrior first, have by other names.
 _ELSEWHERE: Final = {"pri": "priority", "tags": "tag", "project": "list", "pro": "list", "is": "status", "id": "number"}
 _BOUNDS: Final = {"before": "<", "below": "<", "after": ">", "above": ">"}
-_LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
 
 _NUMBER: Final = "number: takes a task's number, such as 12"
 _WITH_TIME: Final = "fri 17:00"
@@ -142,7 +141,7 @@ def _meant(word: str, language: Language) -> str:
     if NAMES.get(field, field) not in language.fields:
         return ""
     if field == "priority":
-        value = _LETTERS.get(value, value)
+        value = vocab.PRIORITY_LETTERS.get(value, value)
     return f"{field}:{_BOUNDS.get(bound, '')}{quoted(value)}"
 
 

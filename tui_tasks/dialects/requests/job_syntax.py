@@ -22,7 +22,7 @@ from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import fires_between, parse_plan, zone_of
 from tui_tasks.core.schedule.policy import Settings
-from tui_tasks.core.schema.due_dates import parse_day
+from tui_tasks.core.schema.due_dates import DAYS, WEEKDAYS, parse_day
 from tui_tasks.text.times import SECOND, YEAR, count
 
 PREVIEWED: Final = 5
@@ -44,7 +44,6 @@ _NICKNAMES: Final = {
 _CLOCK_WORDS: Final = {"noon": "12:00", "midnight": "0:00"}
 _CRON_FIELD: Final = re.compile(r"[\d*/,-]+")
 _SETS_OF_DAYS: Final = {"day": "*", "weekday": "mon-fri", "weekend": "sat,sun"}
-_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -121,10 +120,10 @@ def _days(words: str, *, is_every: bool) -> str | None:
     ):
         return days
     names = re.split(r"\s?([-,])\s?", words)
-    is_single = len(names) == 1 and not is_every and not (words.endswith("s") and words[:-1] in _WEEKDAYS)
+    is_single = len(names) == 1 and not is_every and not (words.endswith("s") and words[:-1] in WEEKDAYS)
     for at in range(0, len(names), 2):
-        name = names[at].removesuffix("s") if names[at][:-1] in _WEEKDAYS else names[at]
-        if name not in _WEEKDAYS and name not in (day[:3] for day in _WEEKDAYS):
+        name = names[at].removesuffix("s") if names[at][:-1] in WEEKDAYS else names[at]
+        if name not in WEEKDAYS and name not in DAYS:
             return None
         names[at] = name[:3]
     return None if is_single else "".join(names)

@@ -40,7 +40,6 @@ _EMPTY: Final = ("#", "@", *(f"{name}:" for name in FIELDS))
 """Words that lack their value."""
 _PRIORITIES: Final = ("p1", "p2", "p3", "p4")
 _TIME: Final = r"\d{1,2}:\d\d"
-_LETTERS: Final = {"h": "high", "m": "medium", "l": "low"}
 # A time to parse with; tags and names do not depend on it.
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 SIGNS_HELP: Final = f"#tag !priority @agent after #N {SYNTAX}"
@@ -165,7 +164,7 @@ def _instead(field: str, value: str, of_list: str) -> str:
     if field == "depends":
         return f"type after #{value}"
     if field.startswith("pri"):
-        level = _priority(_LETTERS.get(value.lower(), value))
+        level = _priority(vocab.PRIORITY_LETTERS.get(value.lower(), value))
         return f"type !{vocab.priority_word(level)}" if level is not None else "type !high"
     return f"type {'@' if field in ('who', 'agent') else '#'}{value}"
 

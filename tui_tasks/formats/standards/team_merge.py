@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks.core.commit.rank import is_file_rank, without_collisions
-from tui_tasks.core.vocab import MAX_TEXT
+from tui_tasks.core.vocab import MAX_TEXT, SET_FIELDS
 from tui_tasks.formats import closing_edges
 from tui_tasks.text import safe
 
@@ -88,8 +88,6 @@ AUTHOR: Final = "git"
 _NAMESPACE: Final = uuid.UUID("5f0b7c1e-6b0e-5d0b-8a3e-2f6f1d7c9a10")
 # Fields that are one: they are taken from one side together.
 _GROUPS: Final = (("list", "rank"), ("status", "started_at", "finished_at"))
-# Fields of which each item counts by itself.
-_SETS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
 _COUNTED: Final = frozenset({"version", "updated_at", "log"})
 _NAMES: Final = {"list": "its place", "status": "status"}
 
@@ -132,7 +130,7 @@ def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line |
     for names in _groups({*ours, *theirs} - _COUNTED):
         was, first, last = ([line.get(name) for name in names] for line in (base, earlier, later))
         name = names[0]
-        if name in _SETS:
+        if name in SET_FIELDS:
             fields[name] = _united(was[0] or [], first[0] or [], last[0] or [])
         elif first != was:
             if last == was:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from tui_tasks.core.operations.sessions import SessionReport
-from tui_tasks.hooks import PROGRAMS
+from tui_tasks.hooks import PROGRAM_NAMES
 
 
 def read(program: str, payload: dict[str, Any], *, is_waited_for: bool = False) -> SessionReport | None:
@@ -18,7 +18,7 @@ def read(program: str, payload: dict[str, Any], *, is_waited_for: bool = False) 
 
     `is_waited_for`: the payload's hook waits for the human.
     """
-    if program not in PROGRAMS:
+    if program not in PROGRAM_NAMES:
         return None
     module = import_module(f"tui_tasks.hooks.programs.{program}")
     report: SessionReport | None = module.read(payload)

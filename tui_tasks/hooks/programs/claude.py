@@ -153,8 +153,8 @@ _READERS: Final[dict[str, EventReader]] = {
 
 MAX_PARTS: Final = 100
 _TELLING: Final = (b'"usage"', b'"cost-state"', b'"compact_boundary"')
-_SPENT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-_GIVEN: Final = _SPENT[:3]
+TOKEN_FIELDS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_GIVEN: Final = TOKEN_FIELDS[:3]
 _WINDOWS: Final = (200_000, 1_000_000)
 """The sizes of context windows in tokens. The record does not name one: more tokens than one holds need the next."""
 _SPENT_BY_MODEL: Final = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
@@ -188,7 +188,7 @@ def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None
         return
     record.is_headless = (text(entry, "entrypoint") or "cli") != "cli"
     message = table(entry, "message")
-    part.count(text(message, "id"), _count(table(message, "usage"), _SPENT))
+    part.count(text(message, "id"), _count(table(message, "usage"), TOKEN_FIELDS))
     if not is_own:
         return
     if entry.get("isApiErrorMessage") is True:

@@ -29,7 +29,7 @@ from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, 
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.hooks import PROGRAMS, hooks_folder, programs
+from tui_tasks.hooks import PROGRAM_NAMES, hooks_folder, programs
 from tui_tasks.hooks.hook_folder import Folder, Spool
 from tui_tasks.hooks.hook_forms import MESSAGE_BEGINS
 from tui_tasks.hooks.replies import answer_pipes, message_folders
@@ -77,14 +77,14 @@ def reads_when(
     if state == session_queries.GONE and is_at_work:
         return "you send its work back"
     if state == session_queries.GONE:
-        return "its session is resumed" if program in PROGRAMS else f"an agent connects as {agent}"
+        return "its session is resumed" if program in PROGRAM_NAMES else f"an agent connects as {agent}"
     if state == session_queries.STOPPED:
         return "its process continues"
     at_rest = state in ("idle", "interrupted", "failed")
     # A process that follows the database gives it to `codex queue`.
     if program in (None, "opencode") or (at_rest and has_screen and (program == "codex" or is_prompted)):
         return None
-    if program not in PROGRAMS:
+    if program not in PROGRAM_NAMES:
         later = ", or you send its work back" if is_at_work else ""
         return f"it next calls a tool of tui-tasks{later}: its program has no hooks"
     if at_rest:

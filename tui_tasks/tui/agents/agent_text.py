@@ -42,9 +42,9 @@ def who(name: str, limit_cells: int | None = None) -> str:
 
 def has_hooks(session: AgentSession) -> bool:
     """Return whether a session is of a program whose hooks bring it what the human sends."""
-    from tui_tasks.hooks import PROGRAMS
+    from tui_tasks.hooks import PROGRAM_NAMES
 
-    return session.program in PROGRAMS
+    return session.program in PROGRAM_NAMES
 
 
 def live_task(db: Database, uid: str) -> TaskLine | None:

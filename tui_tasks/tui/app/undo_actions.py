@@ -15,7 +15,7 @@ from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import redo, undo
 from tui_tasks.core.snapshots import Entry
-from tui_tasks.core.vocab import HUMAN, UNDOABLE
+from tui_tasks.core.vocab import HUMAN, UNDOABLE, WORK_ENDS, WORK_RESTORED
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import MINUTE, ago, count
 from tui_tasks.tui.agents import agent_messages, agent_text
@@ -37,8 +37,6 @@ _NOT_UNDOABLE: Final = {
     "work": "work of an agent",
 }
 """What people may want to undo, but cannot, by the kind of its entry."""
-_ENDED: Final = ("work.merged", "work.discarded")
-_RESTORED: Final = "work.restored"
 # So many of the human's newest changes are looked at; one may have any number of entries, which are read by pages.
 _LOOKED_AT: Final = 200
 _PAGE: Final = 1_000
@@ -237,7 +235,7 @@ def newest_ended(db: Database) -> tuple[Work, Entry, int | None] | None:
     newest: dict[str, int] = {}
     redone_ends = redo.RedoneEnds(db)
     for seq, kind, uid, change, undoes in _newest_entries(db):
-        if kind in _ENDED:
+        if kind in WORK_ENDS:
             newest.setdefault(uid, seq)
             work = work_queries.find(db, uid)
             if work_queries.stands(work, kind) and not redone_ends.has(change):
@@ -271,7 +269,7 @@ def _newest_entries(db: Database) -> Iterator[Any]:
 def _stands_alone(db: Database, change: int) -> bool:
     """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
     kinds = (part.kind for part in journal.each_of_change(db, change))
-    return not any(kind in (*_ENDED, _RESTORED) for kind in kinds) and journal.stands(db, change)
+    return not any(kind in (*WORK_ENDS, WORK_RESTORED) for kind in kinds) and journal.stands(db, change)
 
 
 async def _undo_end(context: Context, work: Work, entry: Entry, above: str) -> None:

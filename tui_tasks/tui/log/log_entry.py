@@ -17,6 +17,7 @@ from tui_tasks.core.read.pages import log_folds, log_lines
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_words import OK
 from tui_tasks.core.snapshots import Entry
+from tui_tasks.dialects.requests import REASONING_KEYS
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import duration, moment
@@ -34,8 +35,6 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The parts of an agent's reasoning, in the order in which they are shown (docs: protocol, section 2).
-_WHY: Final = ("topic", "observations", "thoughts", "reflection")
 _SAYS: Final = ("message", "question", "answer", "text")
 # Fields whose change is shown in another way, or is of no use to a human.
 _HIDDEN: Final = frozenset(
@@ -151,7 +150,10 @@ class EntryText(TextDrawing):
     def _why(self, why: Mapping[str, Any], width: int) -> list[Drawn]:
         """Return the agent's reasoning."""
         shown: list[Drawn] = []
-        for name in [*(each for each in _WHY if each in why), *(each for each in why if each not in _WHY)]:
+        for name in [
+            *(each for each in REASONING_KEYS if each in why),
+            *(each for each in why if each not in REASONING_KEYS),
+        ]:
             shown += [[], [(f" {safe_line(name, 30)}", "$muted")]]
             for item in _items(why[name]):
                 shown += self._block(item, width, indent=3)

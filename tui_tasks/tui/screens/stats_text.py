@@ -14,7 +14,7 @@ from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.glyphs import LOOKS, spark, value_bar
 from tui_tasks.text.safe import cell_len, fit
-from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, age, count, duration
+from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, WEEKDAYS, age, count, duration
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import Drawn
 
@@ -22,7 +22,6 @@ DAYS: Final = 7
 QUARTERS: Final = 4
 _EDGES: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 4 * HOUR, DAY)
 _SPANS: Final = ("< 1m", "1–5m", "5–15m", "15–60m", "1–4h", "4–24h", "> 1d")
-_WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _NARROW: Final = 60
 _GAP: Final = 3
 # In cells: the labels of the left figures, and of the right ones.
@@ -238,7 +237,7 @@ def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Dr
 
 def _weekdays(figures: Figures) -> list[str]:
     days = (figures.tally.bounds[at] for at in range(0, DAYS * QUARTERS, QUARTERS))
-    return [_WEEKDAYS[datetime.fromtimestamp(day // SECOND, figures.zone).weekday()] for day in days]
+    return [WEEKDAYS[datetime.fromtimestamp(day // SECOND, figures.zone).weekday()] for day in days]
 
 
 def _titled(title: str) -> list[Drawn]:

@@ -135,8 +135,6 @@ class _Said(msgspec.Struct):
 
 _decode_message = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
-# Agents renew the leases of their claims on a timer.
-_HEARTBEAT: Final = "claim.extended"
 
 
 def speakers(db: Database) -> list[tuple[str, int, int]]:
@@ -240,7 +238,7 @@ def words_of(db: Database, newest: Sequence[Any], limit: int) -> list[Word]:
             asked = uid if kind == "ask.opened" else ""
             spoken.append(Word(_WORDS[kind], entry.text, task, at, job, asked))
     # A message itself shows its state, and a heartbeat says nothing.
-    others = (one for one in newest if not one[2].startswith("message.") and one[2] != _HEARTBEAT)
+    others = (one for one in newest if not one[2].startswith("message.") and one[2] != vocab.HEARTBEAT)
     return spoken or [Word(kind, "", task, at) for _, at, kind, task, _ in islice(others, 1)]
 
 
@@ -249,13 +247,13 @@ def read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
     newest = newest_entries(db, name)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
-    acted_at = max((when for _, when, kind, *_ in newest if kind != _HEARTBEAT), default=0)
+    acted_at = max((when for _, when, kind, *_ in newest if kind != vocab.HEARTBEAT), default=0)
     for _, when, kind, *_ in newest:
         for state, kinds in _BEGINS.items():
             if kind in kinds:
                 began.setdefault(state, when)
         minutes = at // MINUTE - when // MINUTE
-        if 0 <= minutes < PULSE_MINUTES and kind != _HEARTBEAT:
+        if 0 <= minutes < PULSE_MINUTES and kind != vocab.HEARTBEAT:
             counts[-1 - minutes] += 1
     word = next(iter(words_of(db, newest, 1)), None)
     has_steps = len(newest) == LOOKED_AT or any(kind == "task.updated" for _, _, kind, *_ in newest)

@@ -18,7 +18,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, among, conditions, shown_agent, words
-from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, aged_from
+from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, OF_LIST, aged_from
 from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.vocab import CLOSED, HUMAN, OPEN
 
@@ -87,18 +87,17 @@ _FIELDS = columns(TaskRow)
 _FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MAX_TAGS, _FIELDS["tags"])], SQL("'[]'"))
 _OWN: Final = {"tags": _FEW_TAGS, "number": _FIELDS["id"]}
 LINE: Final = tuple(_OWN.get(name, _FIELDS.get(name)) for name in TaskLine.__struct_fields__)
-_OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
 # Before and after every rank, as ranks are made of hexadecimal digits.
 FIRST: Final = ""
 LAST: Final = "~"
 
 
 def _forwards(*columns: Any) -> Any:
-    return TaskRow.select(*columns).where(_OF_LIST & (TaskRow.rank > slot("rank"))).order_by(TaskRow.rank)
+    return TaskRow.select(*columns).where(OF_LIST & (TaskRow.rank > slot("rank"))).order_by(TaskRow.rank)
 
 
 def _backwards(*columns: Any) -> Any:
-    return TaskRow.select(*columns).where(_OF_LIST & (TaskRow.rank < slot("rank"))).order_by(TaskRow.rank.desc())
+    return TaskRow.select(*columns).where(OF_LIST & (TaskRow.rank < slot("rank"))).order_by(TaskRow.rank.desc())
 
 
 _AFTER = Statement(lambda: _forwards(*LINE).limit(slot("limit")))
@@ -111,10 +110,10 @@ _BY_UID = Statement(lambda: TaskRow.select(*LINE[:-1], _GONE).where(TaskRow.uid 
 _BY_NUMBER = Statement(lambda: TaskRow.select(*LINE).where(LIVE & (TaskRow.id == slot("number")) & IN_LIVE_LIST))
 _BETWEEN = Statement(
     lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(
-        _OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high"))
+        OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high"))
     )
 )
-_COUNT_FROM = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank >= slot("low"))))
+_COUNT_FROM = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(OF_LIST & (TaskRow.rank >= slot("low"))))
 _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 
 

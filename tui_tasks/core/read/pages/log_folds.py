@@ -13,12 +13,12 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.job_tables import RunRow
 from tui_tasks.core.schema.tables import JournalRow
+from tui_tasks.core.vocab import HEARTBEAT
 
 J = JournalRow
 
 MAX_FOLDED: Final = 100
 """How many entries one line counts at most."""
-HEARTBEAT: Final = "claim.extended"
 """Comes between progress entries and says nothing: where progress is folded, it is left out."""
 # Up to so many entries apart, two runs of a job are in one line, which counts those among so many entries: a page reads
 # only a part of a long journal.

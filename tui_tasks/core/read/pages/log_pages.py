@@ -13,7 +13,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import log_folds, log_words
-from tui_tasks.core.read.pages.log_folds import HEARTBEAT, is_followed_by_progress
+from tui_tasks.core.read.pages.log_folds import is_followed_by_progress
 from tui_tasks.core.read.pages.log_lines import (
     LogLine,
     is_shown_with_previous,
@@ -105,7 +105,7 @@ _ONE = Statement(lambda: _EACH.where(J.seq == slot("seq")))
 _FOLLOWED: Any = fn.json_each(slot("followed")).alias("followed")
 _FOLDED = _EACH.where(
     J.seq.not_in(J.select(_FOLLOWED.c.value).from_(_FOLLOWED))
-    & (J.kind != HEARTBEAT)
+    & (J.kind != vocab.HEARTBEAT)
     & ~is_followed_by_progress(slot("fold"))
 )
 _FOLDED_AFTER = Statement(

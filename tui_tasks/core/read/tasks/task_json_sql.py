@@ -16,6 +16,7 @@ from typing import Any, Final
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.task_fields import FIELDS
+from tui_tasks.core.vocab import SET_FIELDS
 
 # The members of `snapshots.full_task`, in its order; `list` and `blocked` are not columns.
 _NAMES: Final = (
@@ -39,7 +40,6 @@ _NAMES: Final = (
 )
 _COLUMNS: Final = {"number": "id"}
 _JSON: Final = frozenset({"result", "metadata"})
-_ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
 PAGE: Final = 500  # tasks: their text fits into memory that is already allocated
 SHORT: Final = 24 << 20  # bytes of a database any page of which fits into memory
 
@@ -55,7 +55,7 @@ def _member(name: str) -> str:
     if name.endswith("_at"):
         # As `snapshots.iso` writes it: milliseconds, truncated. strftime would take twice as long.
         return f"replace(datetime(task.{name} / 1000 / 1000.0, 'unixepoch', 'subsec'), ' ', 'T') || '+00:00'"
-    if name in _ARRAYS:
+    if name in SET_FIELDS:
         # Nearly all are empty, and SQLite parses a constant only once.
         return f"IIF(task.{name} = '[]', json('[]'), json(task.{name}))"
     return f"json(task.{name})" if name in _JSON else f"task.{_COLUMNS.get(name, name)}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TASK = tuple(columns(TaskRow).values())
 _LIST = tuple(columns(ListRow).values())
 LIVE: Any = TaskRow.deleted == SQL("0")
-_OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
+OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
 # Deleting a list deletes its tasks without marking them. Reads of one list's tasks have found the list before; reads
 # of tasks by uid, or of all lists, need this condition too.
 IN_LIVE_LIST: Any = fn.EXISTS(
@@ -54,19 +54,19 @@ _PLANS = Statement(
 _TASK_BY_UID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
 _LIVE_TASK_BY_UID = Statement(lambda: TaskRow.select(*TASK).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
 _STATUS = Statement(lambda: TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
-_TASK_BY_KEY = Statement(lambda: TaskRow.select(*TASK).where(_OF_LIST & (TaskRow.key == slot("key"))))
-_IN_ORDER: Any = TaskRow.select(*TASK).where(_OF_LIST).order_by(TaskRow.rank)
+_TASK_BY_KEY = Statement(lambda: TaskRow.select(*TASK).where(OF_LIST & (TaskRow.key == slot("key"))))
+_IN_ORDER: Any = TaskRow.select(*TASK).where(OF_LIST).order_by(TaskRow.rank)
 _TASKS = Statement(lambda: _IN_ORDER)
 _TASKS_AFTER = Statement(lambda: _IN_ORDER.where(TaskRow.rank > slot("rank")).limit(500))
 _DELETED = Statement(
     lambda: TaskRow.select(TaskRow.uid, TaskRow.list_id, TaskRow.version, TaskRow.updated_at).where(~LIVE)
 )
-_IDS = Statement(lambda: TaskRow.select(TaskRow.id).where(_OF_LIST).order_by(TaskRow.rank))
-_TASK_BY_ID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
+_IDS = Statement(lambda: TaskRow.select(TaskRow.id).where(OF_LIST).order_by(TaskRow.rank))
+TASK_BY_ID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
 _CLAIMED = Statement(lambda: TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
 _CLAIMED_OR_HELD = Statement(
     lambda: TaskRow.select(*TASK).where(
-        _OF_LIST & (TaskRow.claimed_by.is_null(False) | (TaskRow.fenced != "[]") | (TaskRow.held == SQL("1")))
+        OF_LIST & (TaskRow.claimed_by.is_null(False) | (TaskRow.fenced != "[]") | (TaskRow.held == SQL("1")))
     )
 )
 HELD: Any = LIVE & (TaskRow.held == SQL("1")) & IN_LIVE_LIST
@@ -74,27 +74,27 @@ _HELD_COUNT = Statement(
     lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(HELD & (TaskRow.created_by == slot("agent")))
 )
 _NEIGHBOUR_AFTER = Statement(
-    lambda: TaskRow.select(TaskRow.rank).where(_OF_LIST & (TaskRow.rank > slot("rank"))).order_by(TaskRow.rank).limit(1)
+    lambda: TaskRow.select(TaskRow.rank).where(OF_LIST & (TaskRow.rank > slot("rank"))).order_by(TaskRow.rank).limit(1)
 )
 _NEIGHBOUR_BEFORE = Statement(
     lambda: (
         TaskRow.select(TaskRow.rank)
-        .where(_OF_LIST & (TaskRow.rank < slot("rank")))
+        .where(OF_LIST & (TaskRow.rank < slot("rank")))
         .order_by(TaskRow.rank.desc())
         .limit(1)
     )
 )
-_AT_RANK = Statement(lambda: TaskRow.select(TaskRow.uid).where(_OF_LIST & (TaskRow.rank == slot("rank"))))
-_LAST_RANK = Statement(lambda: TaskRow.select(TaskRow.rank).where(_OF_LIST).order_by(TaskRow.rank.desc()).limit(1))
+_AT_RANK = Statement(lambda: TaskRow.select(TaskRow.uid).where(OF_LIST & (TaskRow.rank == slot("rank"))))
+_LAST_RANK = Statement(lambda: TaskRow.select(TaskRow.rank).where(OF_LIST).order_by(TaskRow.rank.desc()).limit(1))
 _OF_STATUS = Statement(
     lambda: (
         TaskRow.select(*TASK)
-        .where(_OF_LIST & (TaskRow.status == slot("status")))
+        .where(OF_LIST & (TaskRow.status == slot("status")))
         .order_by(TaskRow.rank)
         .limit(slot("limit"))
     )
 )
-_IN_PROGRESS = _OF_LIST & (TaskRow.status == SQL("'in_progress'"))
+_IN_PROGRESS = OF_LIST & (TaskRow.status == SQL("'in_progress'"))
 # `Task.who`: for whom a task in progress counts (docs: protocol, section 5).
 _COUNTS_FOR: Any = fn.COALESCE(TaskRow.agent, TaskRow.status_by, TaskRow.updated_by)
 _IN_PROGRESS_FOR = Statement(
@@ -320,13 +320,13 @@ def ids_of_list(db: Database, list_id: int) -> list[int]:
 
 def task_of_number(db: Database, number: int) -> Task | None:
     """Return the task of that number, also if it or its list was deleted; None if there is none."""
-    row = db.one(_TASK_BY_ID, id=number)
+    row = db.one(TASK_BY_ID, id=number)
     return read_task(row) if row else None
 
 
 def task_by_id(db: Database, id: int) -> Task:
     """Return the task with that row id, also if it was deleted."""
-    return read_task(db.one(_TASK_BY_ID, id=id))
+    return read_task(db.one(TASK_BY_ID, id=id))
 
 
 def is_claimed(db: Database, id: int) -> bool:

@@ -20,7 +20,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, TASK, list_by_id, read_task
+from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, TASK_BY_ID, list_by_id, read_task
 from tui_tasks.core.read.tasks.task_records import read_memory
 from tui_tasks.core.schema.record_tables import MemoryRow
 from tui_tasks.core.schema.tables import WAITS, TaskRow, columns
@@ -43,7 +43,6 @@ _PART: Any = (
 _URGENT_FIRST = (TaskRow.priority, TaskRow.id)
 _FIRST = Statement(lambda: TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT_FIRST).limit(slot("limit")))
 _HOW_MANY = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
-_BY_ID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
 _MEMORY = Statement(lambda: MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
 # Row numbers begin with 1.
 _FIRST_OF_ALL: Final = (vocab.URGENT, 0)
@@ -123,7 +122,7 @@ def of_all_lists(
         wanted &= _has_text(text)
     homes: dict[int, TaskList] = {}
     for (number,) in db.each_of(TaskRow.select(TaskRow.id).where(wanted).order_by(TaskRow.id)):
-        task = read_task(db.one(_BY_ID, id=number))
+        task = read_task(db.one(TASK_BY_ID, id=number))
         if task.list_id not in homes:
             homes[task.list_id] = list_by_id(db, task.list_id)
         yield task, homes[task.list_id]
@@ -137,7 +136,7 @@ def _has_text(text: str) -> Any:
 
 def _read_one_by_one(db: Database, places: Iterator[tuple[int, int]]) -> Generator[Task, None, None]:
     for _, number in places:
-        yield read_task(db.one(_BY_ID, id=number))
+        yield read_task(db.one(TASK_BY_ID, id=number))
 
 
 def _place_of(db: Database, uid: str, wanted: Any) -> tuple[int, int]:

@@ -37,7 +37,7 @@ MAX_PROPOSED: Final = 150
 """The longest rule that is offered, in characters: the screen shows it whole."""
 # Commands that start others by their words: a `*` of a rule allows none of them. These are the usual programs and
 # options; a program that is not here counts as one that starts nothing.
-_PROGRAM_NAMES: Final = """
+_STARTER_NAMES: Final = """
 sh bash rbash dash ash zsh ksh mksh fish csh tcsh pwsh powershell nu elvish xonsh busybox toybox env xargs parallel sudo
 doas su pkexec gosu ssh scp sftp rsync mosh exec eval command builtin source . trap nice ionice chrt taskset nohup
 timeout setsid stdbuf unbuffer time watch watchexec nodemon entr hyperfine strace ltrace gdb lldb rr valgrind perf
@@ -56,7 +56,7 @@ doppler dotenv envdir awk gawk mawk nawk sed ed ex vi vim view nvim emacs nano p
 lynx links tar gtar bsdtar cpio zip wget split install sdiff patch psql mysql mariadb sqlite sqlite3 gh glab hg svn cvs
 darcs fossil pdflatex latex tex xelatex lualatex latexmk groff troff gpg openssl tui-tasks
 """
-_PROGRAMS: Final = frozenset(_PROGRAM_NAMES.split())
+_STARTERS: Final = frozenset(_STARTER_NAMES.split())
 # What stands behind a program's name: a version or a variant.
 _VARIANT: Final = r"(?:[-_.]?[0-9][\w.-]*|\.exe|[.-](?:tiny|basic|nox|gtk3|dbg|static|real|wrapper))+\Z"
 # Subcommands of git that start nothing that their words name. Hooks and filters of the repository may run.
@@ -291,7 +291,7 @@ def _pattern_words(pattern: str) -> list[str] | None:
 def starts_others(words: Sequence[str], fixed: int) -> bool:
     """Return whether a command may start another one by a word after the first `fixed`."""
     program = words[0].rpartition("/")[2].lower()
-    if fixed == 0 or program in _PROGRAMS or re.sub(_VARIANT, "", program) in _PROGRAMS:
+    if fixed == 0 or program in _STARTERS or re.sub(_VARIANT, "", program) in _STARTERS:
         return True
     if re.sub(_VARIANT, "", program) == "git":
         known = [word for word in words[1:fixed] if word != "--no-pager"]
