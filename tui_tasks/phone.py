@@ -22,7 +22,7 @@ from tui_tasks import ntfy
 from tui_tasks.clock import uptime_beside
 from tui_tasks.core.agent_snapshots import Ask, Process
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
@@ -75,7 +75,7 @@ class PhoneService:
         self._is_waiting = False
         # When questions that another machine is sending were first seen, by `time.monotonic`.
         self._half_sent: dict[str, float] = {}
-        self._elapsed = Elapsed(uptime_beside(clock))
+        self._database_clock = DatabaseClock(uptime_beside(clock))
         self._retry_at = 0.0
         self._retry_seconds = _FIRST_RETRY_SECONDS
 
@@ -230,14 +230,14 @@ class PhoneService:
 
     def _renew_phone(self, store: Store) -> None:
         """Record on a server that this machine has a phone: others leave its questions to it."""
-        if store.db.machine and heartbeats.is_phone_due(store.db, self._elapsed.look(store.db, self._clock())):
+        if store.db.machine and heartbeats.is_phone_due(store.db, self._database_clock.look(store.db, self._clock())):
             with store.transaction(self._clock()):
-                heartbeats.renew_phone(store.db, self._elapsed.record(store.db, self._clock()))
+                heartbeats.renew_phone(store.db, self._database_clock.record(store.db, self._clock()))
 
     def _has_phone(self, store: Store, machine: str) -> bool:
         if machine in ("", store.db.machine):
             return False
-        return heartbeats.has_phone(store.db, machine, self._elapsed.look(store.db, self._clock()))
+        return heartbeats.has_phone(store.db, machine, self._database_clock.look(store.db, self._clock()))
 
     def _is_anothers(self, store: Store, ask: Ask) -> bool:
         """Return whether a question is known to come from another machine, and is left to that one's phone."""

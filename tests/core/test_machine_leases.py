@@ -21,7 +21,7 @@ class Office:
     """Machines, each with a session. Of each step is known who reached the server."""
 
     def __init__(self, store: Store) -> None:
-        self.db, self.passed = store.db, START
+        self.db, self.database_now = store.db, START
         self.heard = dict.fromkeys(MACHINES, 0)
         self.steps: list[bool] = []
         with self.db.transaction(write=True):
@@ -34,15 +34,15 @@ class Office:
 
         Return the lost machines, each with how long it was silent.
         """
-        self.passed += STEP
+        self.database_now += STEP
         self.steps.append(bool(there))
         lost: dict[str, int] = {}
         for machine in sorted(there):
             self.db.machine = machine
             with self.db.transaction(write=True):
-                lost |= {one: self.silent_for(one) for one in heartbeats.lost_machines(self.db, self.passed)}
-                if heartbeats.is_lease_due(self.db, self.passed):
-                    heartbeats.renew_lease(self.db, self.passed)
+                lost |= {one: self.silent_for(one) for one in heartbeats.lost_machines(self.db, self.database_now)}
+                if heartbeats.is_lease_due(self.db, self.database_now):
+                    heartbeats.renew_lease(self.db, self.database_now)
             self.heard[machine] = len(self.steps)
         return lost
 

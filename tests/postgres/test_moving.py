@@ -90,7 +90,7 @@ def test_what_came_with_later_entries_is_in_the_file(server, server_url, opened_
         for each in (rows, until):
             assert moved.db.sql(each).fetchall() == db.sql(each).fetchall() != []
         there = server.execute("SELECT passed FROM tui_tasks.head").fetchone()
-        assert (database_clock.mark(moved.db).passed,) == there
+        assert (database_clock.mark(moved.db).database_now,) == there
         assert companions.number(moved.db) == 0
 
 

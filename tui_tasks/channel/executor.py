@@ -149,7 +149,7 @@ class RequestExecutor:
         # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
             change = call.transaction.current if call.transaction is not None and reading.seq != before else None
-            replies.store_reply(reading.db, pending, result, reading.seq, call.elapsed_time, change)
+            replies.store_reply(reading.db, pending, result, reading.seq, call.database_now, change)
         return result, reading.seq
 
     def _call(self, pending: PendingRequest, request: Request, tool: Tool, now: int, reading: Reading) -> Call:

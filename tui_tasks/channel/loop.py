@@ -278,11 +278,11 @@ class ControlChannel:
         session = self._session
         waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
         if self._due is not None:
-            waits.append(max(0.0, (self._due - session.elapsed_time()) / 1_000_000, self._retry_at - time.monotonic()))
+            waits.append(max(0.0, (self._due - session.database_now()) / 1_000_000, self._retry_at - time.monotonic()))
         if session.waits and self._may_end_waits:
             waits.append(max(0.0, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
-            waits.append(0.0 if session.waits.can_give_up(session.elapsed_time()) else 1.0)
+            waits.append(0.0 if session.waits.can_give_up(session.database_now()) else 1.0)
         return min(*waits, LONGEST_POLL_SECONDS) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
@@ -297,7 +297,7 @@ class ControlChannel:
         return bool(self._session.waits) and (self._may_end_waits or self._ended)
 
     def _is_due(self) -> bool:
-        return self._due is not None and self._due <= self._session.elapsed_time()
+        return self._due is not None and self._due <= self._session.database_now()
 
     def _follow_up(self, *, changed: bool) -> None:
         """Write what follows from commits and from time passing: replies of ended waits, lapsed leases, events."""

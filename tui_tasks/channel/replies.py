@@ -168,18 +168,18 @@ def note_of_stored(db: Database, stored: dict[str, Any]) -> str | None:
 
 
 def store_reply(
-    db: Database, pending: PendingRequest, result: Any, seq: int, passed: int, change: int | None = None
+    db: Database, pending: PendingRequest, result: Any, seq: int, database_now: int, change: int | None = None
 ) -> None:
     """Store a reply, or what the request waits for, within the request's own transaction.
 
     Args:
-        passed: the database's instant in microseconds (`database_clock`), from which the key's age counts.
+        database_now: the database's instant in microseconds (`database_clock`), from which the key's age counts.
         change: what the request has written, as an undo names it; None: nothing.
     """
     key, fingerprint = _key_and_fingerprint(pending)
     held: dict[str, Any] = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
     held |= {name: value for name, value in (("note", pending.note), ("change", change)) if value is not None}
-    put_reply(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
+    put_reply(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), database_now)
 
 
 def drop_stored(db: Database, pending: PendingRequest) -> None:
@@ -193,16 +193,16 @@ def find_reply(db: Database, agent: str, key: str) -> tuple[str, str] | None:
     return (row[0], row[1]) if row else None
 
 
-def put_reply(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
+def put_reply(db: Database, agent: str, key: str, fingerprint: str, reply: str, database_now: int) -> None:
     """Store a reply in the transaction of its request; delete those older than `RETENTION`.
 
-    `passed` is the database's own instant (`database_clock`): by a wall clock that is days ahead, all would be too old.
+    By a wall clock that is days ahead, instead of `database_now`, all would be too old.
     """
-    db.sql("DELETE FROM kept_reply WHERE at < ?", (passed - RETENTION,))
+    db.sql("DELETE FROM kept_reply WHERE at < ?", (database_now - RETENTION,))
     drop_reply(db, agent, key)
     db.sql(
         "INSERT INTO kept_reply (agent, key, fingerprint, reply, at) VALUES (?, ?, ?, ?, ?)",
-        (agent, key, fingerprint, reply, passed),
+        (agent, key, fingerprint, reply, database_now),
     )
 
 

@@ -21,7 +21,7 @@ from tui_tasks.channel.request_reader import Line, PendingRequest, RequestReader
 from tui_tasks.channel.subscription import MessageDelivery, Subscription
 from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import Uptime, uptime_beside
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed, WriteConflict
@@ -71,7 +71,7 @@ class Session:
         self.identity = identity
         self.clock = clock
         self.checks: CheckKeeper | None = None
-        self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
+        self._database_clock = store.database_clock = DatabaseClock(uptime or uptime_beside(clock))
         self._presence = presence = None if identity.read_only else presence
         self._messages = messages = MessageDelivery(
             store,
@@ -169,7 +169,7 @@ class Session:
         """Release lapsed claims, so that a read shows what holds; not while the database is locked."""
         if not self.identity.read_only:
             with contextlib.suppress(StorageFailed):
-                release_lapsed(self.store, self._elapsed, self.clock())
+                release_lapsed(self.store, self._database_clock, self.clock())
 
     def look_at_checks(self) -> None:
         """Bring the state of checks up to date with the files (docs: protocol, section 11)."""
@@ -187,7 +187,7 @@ class Session:
             if not settles:
                 return [self._serve_line(line, now, reading, waiting) for line in lines]
             lapse = reading.state_cache.next_lapse()
-            if lapse is not None and lapse <= self.elapsed_time() and not self.identity.read_only:
+            if lapse is not None and lapse <= self.database_now() and not self.identity.read_only:
                 return None
             if any(
                 self._messages.waiting_for(pending, reading)
@@ -289,20 +289,20 @@ class Session:
 
     # Leases and waits
 
-    def elapsed_time(self) -> int:
+    def database_now(self) -> int:
         """Return the database's instant in microseconds (`database_clock`), by which leases and waits end.
 
         Raises:
             StorageFailed: the database cannot be read.
         """
-        return self._elapsed.instant(self.store.db, self.clock())
+        return self._database_clock.now(self.store.db, self.clock())
 
     def cancel(self, agent: str, id: str | int) -> None:
         """Give up the requests of an agent with that id which wait; `settle` returns their replies."""
         self.waits.cancel(agent, id)
 
     def due(self) -> int | None:
-        """Return when the next lease or wait ends, as `elapsed_time`; None if there is none."""
+        """Return when the next lease or wait ends, as `database_now`; None if there is none."""
         lapse = None
         if not self.identity.read_only:
             with contextlib.suppress(StorageFailed):
@@ -319,7 +319,7 @@ class Session:
         try:
             self.store.look_again()
             if not self.identity.read_only:
-                release_lapsed(self.store, self._elapsed, now)
+                release_lapsed(self.store, self._database_clock, now)
         except StorageFailed:
             # After the end of the input there may be no later call: the waits are answered with the refusal.
             if not ending:

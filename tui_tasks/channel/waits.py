@@ -44,8 +44,8 @@ class Waiting(msgspec.Struct, eq=False):
     Attributes:
         pending: the request.
         wait: what it waits for.
-        not_before: after a storage error, the `Channel.elapsed_time` before which it is not tried again.
-        failing_since: the `Channel.elapsed_time` of the first of the storage errors without a success between them.
+        not_before: after a storage error, the `Channel.database_now` before which it is not tried again.
+        failing_since: the `Channel.database_now` of the first of the storage errors without a success between them.
     """
 
     pending: PendingRequest
@@ -60,13 +60,13 @@ class Waiting(msgspec.Struct, eq=False):
             return self.not_before
         return None if self.wait.deadline is None else max(self.wait.deadline, self.not_before)
 
-    def must_be_looked_at(self, passed: int, *, ending: bool) -> bool:
+    def must_be_looked_at(self, database_now: int, *, ending: bool) -> bool:
         """Return whether it may end without a change of what it waits for."""
-        return (self.due is not None and self.due <= passed) or self.is_over(passed, ending=ending)
+        return (self.due is not None and self.due <= database_now) or self.is_over(database_now, ending=ending)
 
-    def is_over(self, passed: int, *, ending: bool) -> bool:
+    def is_over(self, database_now: int, *, ending: bool) -> bool:
         """Return whether the wait ends now unless it has a result; `ending`: the input has ended."""
-        return self.wait.deadline <= passed if self.wait.deadline is not None else ending
+        return self.wait.deadline <= database_now if self.wait.deadline is not None else ending
 
 
 class Waits:
@@ -96,9 +96,9 @@ class Waits:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def can_give_up(self, passed: int) -> bool:
+    def can_give_up(self, database_now: int) -> bool:
         """Return whether a wait without a deadline can be given up now."""
-        return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
+        return any(one.wait.deadline is None and one.not_before <= database_now for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
         """Add waits; end cancelled ones."""
@@ -114,20 +114,20 @@ class Waits:
         self._cancelled.add((agent, id))
 
     def _end_now(self, waiting: Waiting) -> None:
-        passed, wait = self._channel.elapsed_time(), waiting.wait
-        wait.deadline = min(passed, wait.deadline or passed)
+        database_now, wait = self._channel.database_now(), waiting.wait
+        wait.deadline = min(database_now, wait.deadline or database_now)
         wait.give_up = wait.abandon or wait.give_up
 
     def due(self) -> int | None:
-        """Return the first deadline, or try after a storage error, as `Channel.elapsed_time` counts, or None."""
+        """Return the first deadline, or try after a storage error, as `Channel.database_now` counts, or None."""
         return min((at for one in self._waiting if (at := one.due) is not None), default=None)
 
     def settle(self, *, ending: bool) -> list[dict[str, Any]]:
         """Return the replies of the waits that are over; `ending`: the input has ended."""
         replies = []
-        passed, unanswered = self._channel.elapsed_time(), self._unanswered()
+        database_now, unanswered = self._channel.database_now(), self._unanswered()
         for waiting in list(self._waiting):
-            if waiting.wait.question in unanswered and not waiting.must_be_looked_at(passed, ending=ending):
+            if waiting.wait.question in unanswered and not waiting.must_be_looked_at(database_now, ending=ending):
                 continue
             reply = self._reply(waiting, ending=ending)
             if reply is not None:
@@ -162,13 +162,17 @@ class Waits:
             waiting.failing_since = None
             return reply
         except StorageFailed as failure:
-            passed = self._channel.elapsed_time()
+            database_now = self._channel.database_now()
             if waiting.failing_since is None:
-                waiting.failing_since = passed
+                waiting.failing_since = database_now
                 _log.warning("%s", failure.message)
-            if ending and waiting.is_over(passed, ending=True) and passed - waiting.failing_since >= _RETRIES_AT_END:
+            if (
+                ending
+                and waiting.is_over(database_now, ending=True)
+                and database_now - waiting.failing_since >= _RETRIES_AT_END
+            ):
                 return self._refused_reply(waiting.pending, failure)
-            waiting.not_before = passed + RETRY
+            waiting.not_before = database_now + RETRY
             return None
         except Exception:  # the other waits must still be answered
             _log.exception("a wait failed")
@@ -213,7 +217,7 @@ class Waits:
         assert pending.request is not None
         call = Call(db=store.db, now=self._clock(), agent=pending.agent, channel=self._channel)
         result = wait.check(call)
-        if result is None and waiting.is_over(call.elapsed_time, ending=ending):
+        if result is None and waiting.is_over(call.database_now, ending=ending):
             result = self._give_up(waiting, call)
         pending.note = call.note
         if result is not None and wait.subject is not None and self._presence is not None:
@@ -221,7 +225,7 @@ class Waits:
             self._presence.forget_asker(wait.subject)
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
             with store.transaction(call.now) as transaction:
-                store_reply(store.db, pending, result, transaction.seq, transaction.elapsed_time)
+                store_reply(store.db, pending, result, transaction.seq, transaction.database_now)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:
@@ -279,7 +283,7 @@ def _sleep_until_change(session: Session, watch: Watch) -> None:
     """Sleep until another process has committed, or something is due."""
     while not watch.changed(time.monotonic()):
         due = session.due()
-        left = float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000
+        left = float("inf") if due is None else (due - session.database_now()) / 1_000_000
         if left <= 0:
             return
         watch.sleep(left)

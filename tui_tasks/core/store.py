@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tui_tasks.core import schema
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.engine.database import Database
@@ -38,7 +38,7 @@ class Store:
     """A database of tasks, used by one thread.
 
     Attributes:
-        elapsed: tells how much time has passed, for leases that a wrong clock must not end; None to use the clock.
+        database_clock: tells the database's instant, for leases that a wrong clock must not end; None to use the clock.
         review: returns which lists hold new tasks for review, in addition to the lists that the database marks so.
         is_person: returns whether a person at a terminal stands behind the shell's commands of this process.
     """
@@ -54,7 +54,7 @@ class Store:
         """
         self.db = schema.opened(path, read_only=read_only, makes=makes)
         self.read_only = read_only
-        self.elapsed: Elapsed | None = None
+        self.database_clock: DatabaseClock | None = None
         self.review: Callable[[], ReviewPolicy] | None = None
         self.is_person: Callable[[Database], bool] = lambda db: False
         # As for `Transaction`; set by who can read the inputs of checks, for as long as they count as just read.
@@ -120,7 +120,7 @@ class Store:
             current_cache(self.db, before),
             self._uids,
             now,
-            elapsed=self.elapsed,
+            database_clock=self.database_clock,
             review=self.review,
             is_person=self.is_person,
             inputs_read=self.inputs_read,
@@ -345,14 +345,14 @@ def new_uids() -> Iterator[str]:
 _VARIANT: Final = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}
 
 
-def release_lapsed(store: Store, elapsed: Elapsed, now: int) -> None:
+def release_lapsed(store: Store, database_clock: DatabaseClock, now: int) -> None:
     """Release the claims whose lease has ended, if there are some.
 
     Raises:
         StorageFailed: the database cannot be read or written.
     """
     lapse = store.next_lapse()
-    if lapse is not None and lapse <= elapsed.look(store.db, now):
+    if lapse is not None and lapse <= database_clock.look(store.db, now):
         with store.transaction(now) as transaction:
             release_lapsed_claims(transaction)
 
@@ -360,7 +360,7 @@ def release_lapsed(store: Store, elapsed: Elapsed, now: int) -> None:
 def release_lapsed_claims(transaction: Transaction) -> None:
     """Do as `release_lapsed` does, within a transaction."""
     lapse = transaction.state_cache.next_lapse()
-    if lapse is not None and lapse <= transaction.elapsed_time:
+    if lapse is not None and lapse <= transaction.database_now:
         from tui_tasks.core.operations.tasks import LapseClaims
 
         with transaction.change():

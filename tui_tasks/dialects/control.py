@@ -109,10 +109,10 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
     def check(later: Call) -> dict[str, Any] | None:
         state = _state_of(later, asked.uid)
         # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
-        return state if state["state"] != "open" or later.elapsed_time >= deadline else None
+        return state if state["state"] != "open" or later.database_now >= deadline else None
 
-    until = database_clock.until(call.db, asked.uid)
-    deadline = min(call.elapsed_time + int(given.wait * SECOND), asked.expires_at or _NEVER if until is None else until)
+    until = database_clock.end_of(call.db, asked.uid)
+    deadline = min(call.database_now + int(given.wait * SECOND), asked.expires_at or _NEVER if until is None else until)
     state = check(call)
     if state is not None:
         return state
@@ -122,9 +122,9 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
 def _state_of(call: Call, uid: str) -> dict[str, Any]:
     """Return the state of a question; an open one whose time is over reads as timed out."""
     asked = ask_queries.ask(call.db, uid)
-    until = database_clock.until(call.db, uid)
+    until = database_clock.end_of(call.db, uid)
     is_over = (
-        asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.elapsed_time
+        asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.database_now
     )
     return {
         "ask": uid,
@@ -141,7 +141,7 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
             return {"answer": current.answer, "at": iso(current.answered_at)}
         if current.state != "open":
             raise TimedOut(f"the question was {current.state}")
-        if ticket_at is not None and later.elapsed_time >= ticket_at:
+        if ticket_at is not None and later.database_now >= ticket_at:
             return {"ask": asked.uid, "state": "open"}
         return None
 
@@ -158,9 +158,9 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
         later.run(CloseAsk(asked.uid, "withdrawn"))
         raise TimedOut("the question was withdrawn", id=asked.uid)
 
-    until = database_clock.until(call.db, asked.uid)
+    until = database_clock.end_of(call.db, asked.uid)
     deadline = asked.expires_at if until is None else until
-    ticket_at = None if wait is None else call.elapsed_time + int(wait * SECOND)
+    ticket_at = None if wait is None else call.database_now + int(wait * SECOND)
     if ticket_at is not None and (deadline is None or ticket_at < deadline):
         # An agent that leaves before then wants no answer.
         return Wait(check, check, ticket_at, asked.uid, withdraw, asked.uid)

@@ -233,7 +233,7 @@ def wait_for_task(call: Call, given: _WaitForTask) -> Any:
     if not active:
         return _ended_json(call, job, job_queries.last_ended(call.db, job.uid))
     awaited = active[-1].uid
-    deadline = call.elapsed_time + int(given.timeout * SECOND)
+    deadline = call.database_now + int(given.timeout * SECOND)
 
     def check(later: Call) -> dict[str, Any] | None:
         run = _newest_attempt(later, awaited)
@@ -241,7 +241,7 @@ def wait_for_task(call: Call, given: _WaitForTask) -> Any:
             now = job_queries.any_job(later.db, given.uuid) or job
             return _ended_json(later, now, run or job_queries.last_ended(later.db, given.uuid))
         # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
-        return give_up(later) if later.elapsed_time >= deadline else None
+        return give_up(later) if later.database_now >= deadline else None
 
     def give_up(later: Call) -> Any:
         raise TimedOut(f"job {job.name!r} is still running", uuid=job.uid, run_id=awaited, state="running")

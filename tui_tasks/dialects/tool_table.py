@@ -53,7 +53,7 @@ class Channel(Protocol):
     def subscription(self) -> SubscriptionControl:
         """The channel's subscription."""
 
-    def elapsed_time(self) -> int:
+    def database_now(self) -> int:
         """Return the database's instant in microseconds (`database_clock`)."""
 
     def cancel(self, agent: str, id: str | int) -> None:
@@ -86,9 +86,9 @@ class Call(msgspec.Struct):
     note: str | None = None
 
     @property
-    def elapsed_time(self) -> int:
+    def database_now(self) -> int:
         """Return the database's instant (`database_clock`), in microseconds, by which leases and waits end."""
-        return self.transaction.elapsed_time if self.transaction is not None else self.channel.elapsed_time()
+        return self.transaction.database_now if self.transaction is not None else self.channel.database_now()
 
     @property
     def only_list(self) -> TaskList | None:
@@ -165,7 +165,7 @@ class Wait(msgspec.Struct):
     Attributes:
         check: called after every change; returns the result, or None to continue waiting.
         give_up: called at the deadline; returns the result, or raises the refusal.
-        deadline: in microseconds, as `Call.elapsed_time`; None: never.
+        deadline: in microseconds, as `Call.database_now`; None: never.
         subject: the uid of what is waited for; a request repeated under its idempotency key gets it as `Call.resumes`.
         abandon: called in place of `give_up` if the caller is gone or has cancelled the request.
         question: the uid of the question to which the agent waits for the answer.

@@ -20,7 +20,7 @@ from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import unfinished_changes
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
@@ -246,7 +246,7 @@ class LostMachines:
 
     def __init__(self, store: Store, uptime: Callable[[], Uptime]) -> None:
         self._store = store
-        self._elapsed = Elapsed(uptime)
+        self._database_clock = DatabaseClock(uptime)
         self._refused_until = 0.0
 
     def look(self, now: int) -> int:
@@ -266,13 +266,13 @@ class LostMachines:
 
     def _end_all(self, now: int) -> int:
         db = self._store.db
-        if not lost_machines(db, self._elapsed.look(db, now)) and not unknown_machines(db):
+        if not lost_machines(db, self._database_clock.look(db, now)) and not unknown_machines(db):
             return 0
         with self._store.transaction(now) as transaction:
-            passed = self._elapsed.record(db, now)
+            database_now = self._database_clock.record(db, now)
             for machine in sorted(unknown_machines(db)):
-                begin_lease(db, machine, passed)
-            lost = sorted(lost_machines(db, passed))
+                begin_lease(db, machine, database_now)
+            lost = sorted(lost_machines(db, database_now))
             count = sum(_end(transaction, machine) for machine in lost)
         for machine in lost:
             _log.warning("machine %s was not heard of: what it held is ended", machine)

@@ -242,4 +242,4 @@ class AsyncSessions:
 
 def _seconds_left(session: Session) -> float:
     due = session.due()
-    return float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000
+    return float("inf") if due is None else (due - session.database_now()) / 1_000_000

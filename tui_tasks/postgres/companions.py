@@ -206,7 +206,7 @@ def apply_news(db: Database, news: News, ahead: int) -> None:
 def _advance(db: Database, passed: int, ahead: int) -> None:
     """Let the database's own instant, by which leases end, be no earlier than on other machines."""
     mark, up = database_clock.mark(db), clock.uptime()
-    here = 0 if mark is None else mark.passed
+    here = 0 if mark is None else mark.database_now
     if mark is not None and mark.machine == up.machine:
         here += max(0, up.up - mark.up)
     if passed and (mark is None or here + SECOND < passed):

@@ -79,7 +79,7 @@ def _push(db: Database, connection: Connection, report: Report) -> int:
     """Append the entries that the server has not; return the newest seq."""
     newest, base = journal.newest(db), compaction.base(db)
     mark = database_clock.mark(db)
-    passed = 0 if mark is None else mark.passed
+    passed = 0 if mark is None else mark.database_now
     head = _head(connection)
     if head == (0, b"") and base is not None:
         connection.execute("SELECT tui_tasks.begin_at(%s, %s)", (base.last, base.hash))

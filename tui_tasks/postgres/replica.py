@@ -74,7 +74,7 @@ class Replica(Database):
         self._ahead = 0
         self._time_seen = -math.inf
         self._follower: ReplicaFollower | None = None
-        self._elapsed = database_clock.Elapsed(clock.uptime)
+        self._database_clock = database_clock.DatabaseClock(clock.uptime)
         super().__init__(path, read_only=read_only, makes=makes)
 
     def _prepare(self, connection: Any) -> None:
@@ -218,7 +218,7 @@ class Replica(Database):
             raise StorageFailed("a database on a server holds no NUL character: nothing was written", retryable=False)
         mark = database_clock.mark(self)
         entries = [(*row[:-1], bytes(row[-1])) for row in entries]
-        number = self._append(entries, beside, mark.passed if mark is not None else 0)
+        number = self._append(entries, beside, mark.database_now if mark is not None else 0)
         if number is not None:
             companions.put_number(self, number)
         # For `let_others_write`, which goes on after this commit.
@@ -304,10 +304,10 @@ class Replica(Database):
                 self._renew_lease()
 
     def _is_lease_due(self) -> bool:
-        return heartbeats.is_lease_due(self, self._elapsed.look(self, clock.now() + self._ahead))
+        return heartbeats.is_lease_due(self, self._database_clock.look(self, clock.now() + self._ahead))
 
     def _renew_lease(self) -> None:
-        heartbeats.renew_lease(self, self._elapsed.record(self, clock.now() + self._ahead))
+        heartbeats.renew_lease(self, self._database_clock.record(self, clock.now() + self._ahead))
 
     @property
     def address(self) -> str:

@@ -83,7 +83,7 @@ def put_replica(replica: Database, connection: Connection, report: Report) -> in
         with Store(str(part)) as copy:
             mark = database_clock.mark(copy.db)
             number = companions.number(copy.db)
-            covered = Covered(*journal.head(copy.db), number, 0 if mark is None else mark.passed)
+            covered = Covered(*journal.head(copy.db), number, 0 if mark is None else mark.database_now)
             strip(copy.db)
         put(part, connection, covered, report)
     return covered.seq

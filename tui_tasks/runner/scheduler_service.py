@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
@@ -173,7 +173,7 @@ class SchedulerService:
         """Serve until `stop`. Inside a run, return at once: no jobs are started from there (rule S1)."""
         with Store(self.path, makes=False) as store:
             self._db = store.db
-            store.elapsed = Elapsed(self._uptime)
+            store.database_clock = DatabaseClock(self._uptime)
             store.db.follow()
             if run_marks.inside_run(os.environ, store.db):
                 _log.info("inside a run: no jobs are started from here")

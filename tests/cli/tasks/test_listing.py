@@ -13,7 +13,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
 from tui_tasks.cli.tasks import listing_json
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ImportLog, LogTask
@@ -141,7 +141,7 @@ def test_a_listing_shows_no_claim_whose_lease_has_ended(database, monkeypatch, c
     monkeypatch.setenv("TUI_TASKS_DB", database)
     monkeypatch.setattr(clock, "uptime", lambda: clock.Uptime("m", 1_000_000))
     with Store(database) as store:
-        store.elapsed = Elapsed(clock.uptime)
+        store.database_clock = DatabaseClock(clock.uptime)
         store.commit(ClaimNext("bob", 60_000_000), actor="bob", now=START)
     monkeypatch.setattr(clock, "uptime", lambda: clock.Uptime("m", 62_000_000))
     assert main(command) == 0

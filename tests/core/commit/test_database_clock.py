@@ -9,16 +9,16 @@ from tests.conftest import SECOND, START
 from tui_tasks.channel import replies
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.database_clock import (
-    Elapsed,
+    DatabaseClock,
     Mark,
-    drop,
+    drop_end,
+    end_of,
     lapsed,
     lapses_at,
     mark,
     next_lapse,
-    put,
+    put_end,
     put_mark,
-    until,
 )
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EnsureList
@@ -40,73 +40,73 @@ class Machine:
         self.started, self.up = self.started + 1, 0
 
 
-def _kept(store: Store, elapsed: Elapsed, now: int) -> int:
+def _kept(store: Store, database_clock: DatabaseClock, now: int) -> int:
     with store.db.transaction(write=True):
-        return elapsed.record(store.db, now)
+        return database_clock.record(store.db, now)
 
 
 def test_it_moves_on_with_the_machine_and_not_with_the_clock(store: Store) -> None:
     machine = Machine()
-    elapsed = Elapsed(machine)
-    first = _kept(store, elapsed, START)
+    database_clock = DatabaseClock(machine)
+    first = _kept(store, database_clock, START)
     for now in (START + 8 * DAY, START - 30 * DAY, START):
         machine.up += 10 * SECOND
         first += 10 * SECOND
-        assert _kept(store, elapsed, now) == elapsed.instant(store.db, now) == first
+        assert _kept(store, database_clock, now) == database_clock.now(store.db, now) == first
 
 
 def test_a_process_that_looked_before_the_first_record_goes_by_the_record(store: Store) -> None:
     machine = Machine()
-    early, other = Elapsed(machine), Elapsed(machine)
+    early, other = DatabaseClock(machine), DatabaseClock(machine)
     assert early.look(store.db, START + SECOND // 2) == START + SECOND // 2
     first = _kept(store, other, START)
     assert early.look(store.db, START + SECOND // 2) == _kept(store, early, START + SECOND) == first
     machine.up += SECOND
-    assert early.instant(store.db, START) == other.instant(store.db, START) == first + SECOND
+    assert early.now(store.db, START) == other.now(store.db, START) == first + SECOND
 
 
 def test_one_process_after_the_other_goes_on_with_it(store: Store) -> None:
     machine = Machine()
-    first = _kept(store, Elapsed(machine), START)
+    first = _kept(store, DatabaseClock(machine), START)
     machine.up += 60 * SECOND
-    assert Elapsed(machine).look(store.db, START + 8 * DAY) == first + 60 * SECOND
+    assert DatabaseClock(machine).look(store.db, START + 8 * DAY) == first + 60 * SECOND
 
 
 def test_while_the_machine_is_off_it_stands_still(store: Store) -> None:
     machine = Machine()
-    first = _kept(store, Elapsed(machine), START)
+    first = _kept(store, DatabaseClock(machine), START)
     machine.start_again()
-    later = Elapsed(machine)
+    later = DatabaseClock(machine)
     assert later.look(store.db, START + DAY) == first
     machine.up += SECOND
-    assert later.instant(store.db, START + DAY) == first + SECOND
+    assert later.now(store.db, START + DAY) == first + SECOND
     assert _kept(store, later, START + DAY) == first + SECOND
     machine.up += SECOND
-    assert Elapsed(machine).look(store.db, START + DAY) == first + 2 * SECOND
+    assert DatabaseClock(machine).look(store.db, START + DAY) == first + 2 * SECOND
 
 
 def test_how_long_the_machine_was_up_before_another_start_counts_for_nothing(store: Store) -> None:
     machine = Machine()
-    first = _kept(store, Elapsed(machine), START)
+    first = _kept(store, DatabaseClock(machine), START)
     machine.start_again()
     machine.up += 3600 * SECOND
-    later = Elapsed(machine)
+    later = DatabaseClock(machine)
     assert later.look(store.db, START) == first
     assert _kept(store, later, START) == first
     machine.up += SECOND
-    assert Elapsed(machine).look(store.db, START) == first + SECOND
+    assert DatabaseClock(machine).look(store.db, START) == first + SECOND
 
 
 def test_it_is_written_down_once_a_second_at_most(store: Store) -> None:
     machine = Machine()
-    elapsed = Elapsed(machine)
-    _kept(store, elapsed, START)
+    database_clock = DatabaseClock(machine)
+    _kept(store, database_clock, START)
     written = mark(store.db)
     machine.up += SECOND
-    _kept(store, elapsed, START)
+    _kept(store, database_clock, START)
     assert mark(store.db) == written
     machine.up += 1
-    _kept(store, elapsed, START)
+    _kept(store, database_clock, START)
     assert mark(store.db) != written
 
 
@@ -124,7 +124,7 @@ def test_it_is_written_down_once_a_second_at_most(store: Store) -> None:
 def test_whatever_the_clocks_of_three_processes_say_it_is_never_ahead_of_what_has_passed(steps) -> None:
     machine, processes, real = Machine(), {}, 0
     with Store(":memory:") as store:
-        begun = _kept(store, Elapsed(machine), START)
+        begun = _kept(store, DatabaseClock(machine), START)
         last = begun
         for step, who, long, wrong in steps:
             now = START + real + wrong
@@ -136,9 +136,9 @@ def test_whatever_the_clocks_of_three_processes_say_it_is_never_ahead_of_what_ha
                 processes.clear()
                 real += long
                 # What was not yet written down is lost, of a second at most.
-                last = mark(store.db).passed
+                last = mark(store.db).database_now
             elif step == "new" or who not in processes:
-                processes[who] = Elapsed(machine)
+                processes[who] = DatabaseClock(machine)
             elif step == "keep":
                 instant = _kept(store, processes[who], now)
                 assert last <= instant <= begun + real
@@ -148,16 +148,16 @@ def test_whatever_the_clocks_of_three_processes_say_it_is_never_ahead_of_what_ha
 
 
 def test_the_uptime_of_another_machine_ends_nothing_early(store: Store) -> None:
-    first = _kept(store, Elapsed(Machine()), START)
+    first = _kept(store, DatabaseClock(Machine()), START)
     elsewhere = Machine()
     elsewhere.started, elsewhere.up = 1, 100 * DAY
-    assert Elapsed(elsewhere).look(store.db, START) == first
-    assert _kept(store, Elapsed(elsewhere), START) == first
+    assert DatabaseClock(elsewhere).look(store.db, START) == first
+    assert _kept(store, DatabaseClock(elsewhere), START) == first
 
 
 def claim(store: Store, machine: Machine, lease: int):
     """Have agent `a` claim a new task, as a process does that runs on the machine."""
-    store.elapsed = Elapsed(machine)
+    store.database_clock = DatabaseClock(machine)
     (home,) = store.commit(EnsureList("x", "task"), actor="a", now=START)
     (task,) = store.commit(AddTask("task", home.uid), actor="a", now=START)
     ((_, claimed),) = store.commit(ClaimTask(agent="a", lease=lease, uid=task.uid), actor="a", now=START)
@@ -166,24 +166,24 @@ def claim(store: Store, machine: Machine, lease: int):
 
 def test_a_process_that_has_not_looked_yet_goes_on_from_what_is_written_down(store: Store) -> None:
     machine = Machine()
-    first = _kept(store, Elapsed(machine), START)
+    first = _kept(store, DatabaseClock(machine), START)
     machine.up += 60 * SECOND
-    later = Elapsed(machine)
-    assert later.instant(store.db, START + 8 * DAY) == first + 60 * SECOND
+    later = DatabaseClock(machine)
+    assert later.now(store.db, START + 8 * DAY) == first + 60 * SECOND
     # From then on nothing is read.
     with store.db.transaction(write=True):
         put_mark(store.db, Mark("start 0", machine.up, first + DAY, START))
-    assert later.instant(store.db, START) == first + 60 * SECOND
+    assert later.now(store.db, START) == first + 60 * SECOND
 
 
 def test_an_uptime_below_the_one_written_down_is_another_start_where_the_kernel_names_none(store: Store) -> None:
     machine = Machine()
-    first = _kept(store, Elapsed(machine), START)
+    first = _kept(store, DatabaseClock(machine), START)
     machine.up = SECOND
-    assert _kept(store, Elapsed(machine), START) == first
+    assert _kept(store, DatabaseClock(machine), START) == first
     assert mark(store.db).up == SECOND
     written = mark(store.db)
-    assert _kept(store, Elapsed(machine), START + 1) == first
+    assert _kept(store, DatabaseClock(machine), START + 1) == first
     assert mark(store.db) == written
 
 
@@ -193,29 +193,29 @@ def test_replies_and_leases_from_before_the_first_record_count_from_it(store: St
         replies.put_reply(store.db, "a", "key", "fingerprint", "reply", 1)
         store.db.sql("DELETE FROM view")
     machine = Machine()
-    first = _kept(store, Elapsed(machine), START + DAY)
+    first = _kept(store, DatabaseClock(machine), START + DAY)
     assert store.db.scalar("SELECT at FROM kept_reply") == first
-    assert until(store.db, claimed.uid) == first + 60 * SECOND
+    assert end_of(store.db, claimed.uid) == first + 60 * SECOND
 
 
 def test_the_first_record_leaves_a_lease_alone_whose_end_is_written_down(store: Store) -> None:
     claimed = claim(store, Machine(), 60 * SECOND)
     with store.db.transaction(write=True):
-        store.db.sql("DELETE FROM view WHERE key = 'elapsed'")
-    end = until(store.db, claimed.uid)
-    _kept(store, Elapsed(Machine()), START + 30 * SECOND)
-    assert until(store.db, claimed.uid) == end == START + 60 * SECOND
+        store.db.sql("DELETE FROM view WHERE key = 'database_clock'")
+    end = end_of(store.db, claimed.uid)
+    _kept(store, DatabaseClock(Machine()), START + 30 * SECOND)
+    assert end_of(store.db, claimed.uid) == end == START + 60 * SECOND
 
 
 def test_the_end_of_something_is_forgotten_a_day_after_it(store: Store) -> None:
     with store.db.transaction(write=True):
-        put(store.db, "one", START, START)
-        put(store.db, "other", START + DAY, START + DAY)
-        assert (until(store.db, "one"), until(store.db, "other")) == (START, START + DAY)
-        put(store.db, "other", START, START + DAY + 1)
-        assert (until(store.db, "one"), until(store.db, "other")) == (None, START)
-        drop(store.db, "other")
-        assert until(store.db, "other") is None
+        put_end(store.db, "one", START, START)
+        put_end(store.db, "other", START + DAY, START + DAY)
+        assert (end_of(store.db, "one"), end_of(store.db, "other")) == (START, START + DAY)
+        put_end(store.db, "other", START, START + DAY + 1)
+        assert (end_of(store.db, "one"), end_of(store.db, "other")) == (None, START)
+        drop_end(store.db, "other")
+        assert end_of(store.db, "other") is None
 
 
 def test_a_lease_lapses_at_its_end_and_not_while_its_holder_asks(store: Store) -> None:

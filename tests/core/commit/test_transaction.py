@@ -11,7 +11,7 @@ from tests.conftest import START
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import journal, unfinished_changes
 from tui_tasks.core.commit import transaction as transactions
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.commit.state_cache import current_cache
 from tui_tasks.core.commit.transaction import STEP_SECONDS, HalfWritten, PartlyDone, Transaction
 from tui_tasks.core.engine import database
@@ -83,12 +83,12 @@ def test_the_policy_for_review_is_the_recorded_one_or_that_of_the_settings_asked
 
 def test_without_a_clock_of_the_database_the_time_of_day_is_what_has_passed(store: Store):
     with store.transaction(START) as transaction:
-        assert transaction.elapsed_time == START
-    store.elapsed = Elapsed(lambda: Uptime("boot", 5))
+        assert transaction.database_now == START
+    store.database_clock = DatabaseClock(lambda: Uptime("boot", 5))
     with store.transaction(START) as transaction:
-        assert transaction.elapsed_time == START
+        assert transaction.database_now == START
     with store.transaction(START + 9) as transaction:
-        assert transaction.elapsed_time == transaction.elapsed_time == START
+        assert transaction.database_now == transaction.database_now == START
 
 
 def test_each_agents_part_of_a_change_is_undone_as_one_and_so_is_each_change(store: Store, home):

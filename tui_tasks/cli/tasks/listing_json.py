@@ -84,20 +84,20 @@ def _has_lapsed(db: Database) -> bool:
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM claim WHERE state = 'active')"):
         return False
     from tui_tasks import clock
-    from tui_tasks.core.commit.database_clock import Elapsed, next_lapse
+    from tui_tasks.core.commit.database_clock import DatabaseClock, next_lapse
 
     lapse = next_lapse(db)
-    return lapse is not None and lapse <= Elapsed(clock.uptime).look(db, clock.now())
+    return lapse is not None and lapse <= DatabaseClock(clock.uptime).look(db, clock.now())
 
 
 def _release_lapsed(database: str) -> None:
     from tui_tasks import clock
-    from tui_tasks.core.commit.database_clock import Elapsed
+    from tui_tasks.core.commit.database_clock import DatabaseClock
     from tui_tasks.core.store import Store, release_lapsed
 
     with contextlib.suppress(StorageFailed), Store(database) as store:
-        store.elapsed = Elapsed(clock.uptime)
-        release_lapsed(store, store.elapsed, clock.now())
+        store.database_clock = DatabaseClock(clock.uptime)
+        release_lapsed(store, store.database_clock, clock.now())
 
 
 def _undo_left_changes(database: str) -> None:

@@ -16,25 +16,25 @@ import msgspec
 from tui_tasks.clock import Uptime
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.unjournaled import local_values
+from tui_tasks.text.times import SECOND
 
 _KEY: Final = "elapsed"
 _UNTIL: Final = "until:"
-_SECOND: Final = 1_000_000
 
 
-class Mark(msgspec.Struct, frozen=True):
+class Mark(msgspec.Struct, frozen=True, rename={"database_now": "passed"}):
     """The last record of the database's instant.
 
     Attributes:
         machine: the boot of the machine on which it was written (`clock`).
         up: the machine's uptime then, in microseconds.
-        passed: the database's instant then, in microseconds.
+        database_now: the database's instant then, in microseconds.
         now: the wall clock of the process that wrote it, in microseconds since the epoch.
     """
 
     machine: str
     up: int
-    passed: int
+    database_now: int
     now: int
 
 
@@ -49,7 +49,7 @@ def put_mark(db: Database, record: Mark) -> None:
     local_values.put_within(db, _KEY, msgspec.to_builtins(record))
 
 
-class Elapsed:
+class DatabaseClock:
     """A process's view of the database's instant, in microseconds."""
 
     def __init__(self, uptime: Callable[[], Uptime]) -> None:
@@ -59,7 +59,7 @@ class Elapsed:
         # Whether that instant is the database's: before the first record each process goes by its wall clock.
         self._is_recorded = False
 
-    def instant(self, db: Database, now: int) -> int:
+    def now(self, db: Database, now: int) -> int:
         """Return the instant, without reading the database again; `now` if none was ever recorded.
 
         Raises:
@@ -67,8 +67,8 @@ class Elapsed:
         """
         if self._seen is None:
             return self.look(db, now)
-        passed, up = self._seen
-        return passed + max(0, self._uptime().up - up)
+        database_now, up = self._seen
+        return database_now + max(0, self._uptime().up - up)
 
     def look(self, db: Database, now: int) -> int:
         """Return the instant, after reading what other processes recorded.
@@ -78,15 +78,15 @@ class Elapsed:
         """
         return self._look(mark(db), now)[0]
 
-    def _look(self, mark: Mark | None, now: int) -> tuple[int, Uptime]:
+    def _look(self, record: Mark | None, now: int) -> tuple[int, Uptime]:
         uptime = self._uptime()
-        passed = now if mark is None else mark.passed
-        if mark is not None and mark.machine == uptime.machine:
-            passed += max(0, uptime.up - mark.up)
-        if self._seen is not None and (self._is_recorded or mark is None):
-            passed = max(passed, self._seen[0] + max(0, uptime.up - self._seen[1]))
-        self._seen, self._is_recorded = (passed, uptime.up), mark is not None
-        return passed, uptime
+        database_now = now if record is None else record.database_now
+        if record is not None and record.machine == uptime.machine:
+            database_now += max(0, uptime.up - record.up)
+        if self._seen is not None and (self._is_recorded or record is None):
+            database_now = max(database_now, self._seen[0] + max(0, uptime.up - self._seen[1]))
+        self._seen, self._is_recorded = (database_now, uptime.up), record is not None
+        return database_now, uptime
 
     def record(self, db: Database, now: int) -> int:
         """Return the instant, and record it within the open write transaction.
@@ -95,43 +95,43 @@ class Elapsed:
             StorageFailed: the database cannot be read or written.
         """
         stored = mark(db)
-        passed, uptime = self._look(stored, now)
+        database_now, uptime = self._look(stored, now)
         if stored is None:
-            _begin(db, passed)
+            _begin(db, database_now)
         if (
             stored is None
             or stored.machine != uptime.machine
             or uptime.up < stored.up
-            or passed - stored.passed > _SECOND
+            or database_now - stored.database_now > SECOND
         ):
-            put_mark(db, Mark(uptime.machine, uptime.up, passed, now))
+            put_mark(db, Mark(uptime.machine, uptime.up, database_now, now))
             self._is_recorded = True
-        return passed
+        return database_now
 
 
-def _begin(db: Database, passed: int) -> None:
+def _begin(db: Database, database_now: int) -> None:
     """Make keys and claims from before the first record count from now."""
-    db.sql("UPDATE kept_reply SET at = ?", (passed,))
+    db.sql("UPDATE kept_reply SET at = ?", (database_now,))
     for uid, lease in db.sql("SELECT uid, lease FROM claim WHERE state = 'active'").fetchall():
-        if until(db, uid) is None:
-            put(db, uid, passed + lease, passed)
+        if end_of(db, uid) is None:
+            put_end(db, uid, database_now + lease, database_now)
 
 
-def put(db: Database, uid: str, at: int, passed: int) -> None:
+def put_end(db: Database, uid: str, at: int, database_now: int) -> None:
     """Record the instant at which something ends; delete records of what ended a day ago."""
     db.sql(
         "DELETE FROM view WHERE key >= 'until:' AND key < 'until;' AND CAST(value AS INTEGER) < ?",
-        (passed - 24 * 3600 * _SECOND,),
+        (database_now - 24 * 3600 * SECOND,),
     )
     local_values.put_within(db, _UNTIL + uid, at)
 
 
-def drop(db: Database, uid: str) -> None:
+def drop_end(db: Database, uid: str) -> None:
     """Delete the record of when something ends, within the open write transaction."""
     local_values.drop_within(db, _UNTIL + uid)
 
 
-def until(db: Database, uid: str) -> int | None:
+def end_of(db: Database, uid: str) -> int | None:
     """Return the recorded instant at which something ends; None if there is none."""
     stored = local_values.get(db, _UNTIL + uid)
     return None if stored is None else int(stored)
@@ -168,7 +168,7 @@ def lapses_at(db: Database, claim: str) -> int | None:
     return at
 
 
-def lapsed(db: Database, passed: int) -> list[str]:
+def lapsed(db: Database, database_now: int) -> list[str]:
     """Return the uids of the unreleased claims whose lease has ended."""
-    rows = db.sql(f"SELECT uid FROM ({_LAPSES}) WHERE at <= ? ORDER BY at, id", (passed,))
+    rows = db.sql(f"SELECT uid FROM ({_LAPSES}) WHERE at <= ? ORDER BY at, id", (database_now,))
     return [uid for (uid,) in rows.fetchall()]

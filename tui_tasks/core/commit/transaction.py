@@ -11,7 +11,7 @@ import msgspec
 
 from tui_tasks.core import rules
 from tui_tasks.core.commit import journal
-from tui_tasks.core.commit.database_clock import Elapsed
+from tui_tasks.core.commit.database_clock import DatabaseClock
 from tui_tasks.core.commit.row_writes import TOUCHING, add_task, apply, touch
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.engine.database import Database
@@ -83,7 +83,7 @@ class Transaction(Reading):
         uids: Iterator[str],
         now: int,
         *,
-        elapsed: Elapsed | None = None,
+        database_clock: DatabaseClock | None = None,
         review: Callable[[], ReviewPolicy] | None = None,
         is_person: Callable[[Database], bool] = lambda db: False,
         inputs_read: Mapping[str, bool] | None = None,
@@ -105,8 +105,8 @@ class Transaction(Reading):
         """
         super().__init__(db, state_cache)
         self.now = now
-        self._elapsed = elapsed
-        self._passed: int | None = None
+        self._database_clock = database_clock
+        self._database_now: int | None = None
         self._find_review = review
         self._review: ReviewPolicy | None = None
         self._find_person = is_person
@@ -157,15 +157,15 @@ class Transaction(Reading):
         return self.actor == SHELL and bool(self._is_person)
 
     @property
-    def elapsed_time(self) -> int:
-        """Return the database's instant in microseconds (`database_clock`), by which leases end; `now` without an
-        `Elapsed`.
+    def database_now(self) -> int:
+        """Return the database's instant in microseconds (`database_clock`), by which leases end; `now` without a
+        `DatabaseClock`.
         """
-        if self._elapsed is None:
+        if self._database_clock is None:
             return self.now
-        if self._passed is None:
-            self._passed = self._elapsed.record(self.db, self.now)
-        return self._passed
+        if self._database_now is None:
+            self._database_now = self._database_clock.record(self.db, self.now)
+        return self._database_now
 
     def change(self) -> ChangeScope:
         """Return the scope of one request or batch: all or nothing is done, and one undo reverts one agent's part."""

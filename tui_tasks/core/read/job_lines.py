@@ -11,9 +11,8 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.read.job_queries import OF_JOB, OPEN
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.schema.job_tables import JobRow, RunRow
+from tui_tasks.core.schema.job_tables import OF_JOB, OPEN_RUN, JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.text.times import SECOND
 
@@ -127,7 +126,7 @@ _TOOK = Statement(
 _LAST_FAILURE = Statement(
     lambda: RunRow.select(*_LINE).where(OF_JOB & (RunRow.outcome == _FAILED)).order_by(RunRow.id.desc()).limit(1)
 )
-_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(OF_JOB & OPEN).order_by(RunRow.id).limit(1))
+_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(OF_JOB & OPEN_RUN).order_by(RunRow.id).limit(1))
 _NEXT_JOBS = Statement(
     lambda: (
         JobRow.select(JobRow.id, JobRow.name, JobRow.next_run)

@@ -15,7 +15,7 @@ from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.policy import Load
 from tui_tasks.core.schema.agent_tables import HeartbeatRow
-from tui_tasks.core.schema.job_tables import JobRow, RunRow
+from tui_tasks.core.schema.job_tables import OF_JOB, OPEN_RUN, JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.snapshots import reader
 from tui_tasks.text.times import HOUR
@@ -23,10 +23,7 @@ from tui_tasks.text.times import HOUR
 _JOB = tuple(columns(JobRow).values())
 _RUN = tuple(columns(RunRow).values())
 _LIVE: Any = JobRow.deleted == SQL("0")
-# Stated twice, so that SQLite uses the index of open runs.
-OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _RAN: Any = RunRow.decision == SQL("'ran'")
-OF_JOB: Any = RunRow.job_uid == slot("job")
 
 read_job = reader(Job, JobRow)
 read_run = reader(Run, RunRow)
@@ -80,9 +77,9 @@ class OpenRun(msgspec.Struct, frozen=True, gc=False):
 
 _OPEN_COLUMNS = tuple(columns(RunRow)[name] for name in OpenRun.__struct_fields__)
 # Sorted by `open_runs`: to sort, SQLite would go through all runs of the job.
-_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(OF_JOB & OPEN))
-_OPEN_RUNS = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(OPEN))
-_RUN_OF_AGENT = Statement(lambda: RunRow.select(RunRow.uid).where(OPEN & (RunRow.agent == slot("agent"))).limit(1))
+_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(OF_JOB & OPEN_RUN))
+_OPEN_RUNS = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(OPEN_RUN))
+_RUN_OF_AGENT = Statement(lambda: RunRow.select(RunRow.uid).where(OPEN_RUN & (RunRow.agent == slot("agent"))).limit(1))
 _ROOM = Statement(lambda: JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
 # How many runs and due times are read of a job's history at most.
 _MAX_HISTORY: Final = 500
@@ -117,21 +114,25 @@ _ANY_OLDER = Statement(
         RunRow.select(RunRow.id).where(OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))).limit(1)
     )
 )
-_QUEUED = Statement(lambda: RunRow.select(fn.COUNT(RunRow.id)).where(OF_JOB & OPEN & (RunRow.state == SQL("'queued'"))))
+_QUEUED = Statement(
+    lambda: RunRow.select(fn.COUNT(RunRow.id)).where(OF_JOB & OPEN_RUN & (RunRow.state == SQL("'queued'")))
+)
 _STARTED = Statement(
     lambda: RunRow.select(fn.COUNT(RunRow.id)).where(
-        OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & OPEN))
+        OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & OPEN_RUN))
     )
 )
 _IN_HAND = Statement(
-    lambda: RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(OPEN)
+    lambda: (
+        RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(OPEN_RUN)
+    )
 )
 _IN_HAND_HERE = """SELECT count(*) FROM run JOIN beat ON beat.run_uid = run.uid
 WHERE run.state != 'final' AND substr(beat.namespace, instr(beat.namespace, '@') + 1) = ?"""
 _acts_at: Any = Case(
     None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
 )
-_NEXT_OPEN = Statement(lambda: RunRow.select(fn.MIN(_acts_at)).where(OPEN & (_acts_at > slot("now"))))
+_NEXT_OPEN = Statement(lambda: RunRow.select(fn.MIN(_acts_at)).where(OPEN_RUN & (_acts_at > slot("now"))))
 
 
 def any_job(db: Database, uid: str) -> Job | None:

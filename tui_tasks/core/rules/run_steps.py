@@ -81,7 +81,7 @@ def request(tx: Transaction, run: Run, job: Job) -> Run:
     """Request a run of the current conversation (docs: scheduling, "Who executes")."""
     seconds = policy.read_settings(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
-    database_clock.put(tx.db, run.uid, tx.elapsed_time + seconds * SECOND, tx.elapsed_time)
+    database_clock.put_end(tx.db, run.uid, tx.database_now + seconds * SECOND, tx.database_now)
     return change_run(tx, run, "run.requested", changes)
 
 
@@ -165,9 +165,9 @@ def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
 
 
 def _is_late(tx: Transaction, run: OpenRun) -> bool:
-    until = database_clock.until(tx.db, run.uid)
+    until = database_clock.end_of(tx.db, run.uid)
     deadline = run.deadline if until is None else until
-    return deadline is not None and deadline <= tx.elapsed_time
+    return deadline is not None and deadline <= tx.database_now
 
 
 def expire(tx: Transaction) -> int:

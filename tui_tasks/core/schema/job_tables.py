@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tui_tasks.core.engine.orm import (
+    SQL,
     BigIntegerField,
     BlobField,
     CompositeKey,
@@ -10,6 +13,7 @@ from tui_tasks.core.engine.orm import (
     IntegerField,
     Model,
     TextField,
+    slot,
 )
 from tui_tasks.core.schema.tables import Flag, Id, JsonField
 
@@ -80,6 +84,13 @@ class RunRow(Model):
 
     class Meta:
         table_name = "run"
+
+
+OF_JOB: Any = RunRow.job_uid == slot("job")
+# Stated twice, so that SQLite uses the index of open runs.
+OPEN_RUN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_(
+    [SQL("'queued'"), SQL("'waiting'"), SQL("'running'")]
+)
 
 
 class RunLogRow(Model):

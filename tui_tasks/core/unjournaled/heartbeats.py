@@ -142,51 +142,51 @@ def leases(db: Database) -> dict[str, int]:
     return {key.rpartition(":")[2]: until for key, until in db.sql(_LEASES).fetchall()}
 
 
-def is_lease_due(db: Database, passed: int) -> bool:
+def is_lease_due(db: Database, database_now: int) -> bool:
     """Return whether this machine has to renew its lease at an instant."""
-    until = database_clock.until(db, _LEASE_KEY + db.machine)
-    return until is None or until - passed <= LEASE - LEASE_RENEWED
+    until = database_clock.end_of(db, _LEASE_KEY + db.machine)
+    return until is None or until - database_now <= LEASE - LEASE_RENEWED
 
 
-def renew_lease(db: Database, passed: int) -> None:
+def renew_lease(db: Database, database_now: int) -> None:
     """Renew the lease of this machine within the open write transaction.
 
     If no machine was heard of for long, the other leases end later by as much.
     """
     known = leases(db)
-    silent = passed - (max(known.values()) - LEASE) if known else 0
+    silent = database_now - (max(known.values()) - LEASE) if known else 0
     if silent > 2 * LEASE_RENEWED:
         for machine, until in known.items():
-            if until > passed - silent:
-                database_clock.put(db, _LEASE_KEY + machine, until + silent, passed)
-    begin_lease(db, db.machine, passed)
+            if until > database_now - silent:
+                database_clock.put_end(db, _LEASE_KEY + machine, until + silent, database_now)
+    begin_lease(db, db.machine, database_now)
 
 
-def begin_lease(db: Database, machine: str, passed: int) -> None:
+def begin_lease(db: Database, machine: str, database_now: int) -> None:
     """Give a machine a whole lease within the open write transaction."""
-    database_clock.put(db, _LEASE_KEY + machine, passed + LEASE, passed)
+    database_clock.put_end(db, _LEASE_KEY + machine, database_now + LEASE, database_now)
 
 
 def end_lease(db: Database, machine: str) -> None:
     """Delete the lease of a machine within the open write transaction."""
-    database_clock.drop(db, _LEASE_KEY + machine)
+    database_clock.drop_end(db, _LEASE_KEY + machine)
 
 
-def renew_phone(db: Database, passed: int) -> None:
+def renew_phone(db: Database, database_now: int) -> None:
     """Record within the open write transaction that this machine sends to a phone, for the length of a lease."""
-    database_clock.put(db, _PHONE_KEY + db.machine, passed + LEASE, passed)
+    database_clock.put_end(db, _PHONE_KEY + db.machine, database_now + LEASE, database_now)
 
 
-def is_phone_due(db: Database, passed: int) -> bool:
+def is_phone_due(db: Database, database_now: int) -> bool:
     """Return whether this machine has to renew the record of its phone at an instant."""
-    until = database_clock.until(db, _PHONE_KEY + db.machine)
-    return until is None or until - passed <= LEASE - LEASE_RENEWED
+    until = database_clock.end_of(db, _PHONE_KEY + db.machine)
+    return until is None or until - database_now <= LEASE - LEASE_RENEWED
 
 
-def has_phone(db: Database, machine: str, passed: int) -> bool:
+def has_phone(db: Database, machine: str, database_now: int) -> bool:
     """Return whether a machine sends to a phone at an instant."""
-    until = database_clock.until(db, _PHONE_KEY + machine)
-    return until is not None and until > passed
+    until = database_clock.end_of(db, _PHONE_KEY + machine)
+    return until is not None and until > database_now
 
 
 def unknown_machines(db: Database) -> set[str]:
@@ -194,14 +194,14 @@ def unknown_machines(db: Database) -> set[str]:
     return _holders(db) - leases(db).keys()
 
 
-def lost_machines(db: Database, passed: int) -> set[str]:
+def lost_machines(db: Database, database_now: int) -> set[str]:
     """Return the machines that hold something, and whose lease has ended at an instant.
 
     Whoever has to renew its own lease first knows of none: it may be the one that was cut off, or the server was away.
     """
-    if is_lease_due(db, passed):
+    if is_lease_due(db, database_now):
         return set()
-    ended = {machine for machine, until in leases(db).items() if until <= passed}
+    ended = {machine for machine, until in leases(db).items() if until <= database_now}
     return ended & _holders(db) if ended else set()
 
 

@@ -123,10 +123,10 @@ def claim_alerts(db: Database, seqs: Collection[int]) -> set[int]:
         return set(seqs)
     with db.state_transaction(write=True):
         mark = database_clock.mark(db)
-        passed = 0 if mark is None else mark.passed
-        new = {seq for seq in seqs if database_clock.until(db, f"phone:{seq}") is None}
+        database_now = 0 if mark is None else mark.database_now
+        new = {seq for seq in seqs if database_clock.end_of(db, f"phone:{seq}") is None}
         for seq in new:
-            database_clock.put(db, f"phone:{seq}", passed, passed)
+            database_clock.put_end(db, f"phone:{seq}", database_now, database_now)
     return new
 
 
@@ -139,7 +139,7 @@ def return_alerts(db: Database, seqs: Collection[int]) -> None:
     if db.machine:
         with db.state_transaction(write=True):
             for seq in seqs:
-                database_clock.drop(db, f"phone:{seq}")
+                database_clock.drop_end(db, f"phone:{seq}")
 
 
 def _drop(db: Database, ask: str) -> None:

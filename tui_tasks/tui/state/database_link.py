@@ -100,7 +100,7 @@ class Writer:
             thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
-        from tui_tasks.core.commit.database_clock import Elapsed
+        from tui_tasks.core.commit.database_clock import DatabaseClock
         from tui_tasks.core.store import Store
 
         store: Store | None = None
@@ -109,7 +109,7 @@ class Writer:
             try:
                 if store is None:
                     store = Store(self._path)
-                    store.elapsed = Elapsed(self._uptime)
+                    store.database_clock = DatabaseClock(self._uptime)
                 result = work(store)
             except BaseException as error:  # raised where the future is awaited
                 _resolve(future, error=error)

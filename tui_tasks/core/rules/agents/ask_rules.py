@@ -85,7 +85,7 @@ def begin_ask(tx: Transaction, op: OpenAsk) -> Ask:
         project=op.project,
     )
     if op.expires_at is not None:
-        database_clock.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
+        database_clock.put_end(tx.db, ask.uid, tx.database_now + op.expires_at - tx.now, tx.database_now)
     tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask), task=task)
     return ask
 

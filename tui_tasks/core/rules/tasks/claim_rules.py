@@ -72,7 +72,7 @@ def _take(tx: Transaction, task: Task, agent: str, lease: int) -> tuple[Task, Cl
         "fenced": tuple(name for name in task.fenced if name != agent),
     }
     task = change_task(tx, task, "task.updated", changes)
-    database_clock.put(tx.db, claim.uid, tx.elapsed_time + lease, tx.elapsed_time)
+    database_clock.put_end(tx.db, claim.uid, tx.database_now + lease, tx.database_now)
     tx.emit("claim.taken", "claim", claim.uid, new=asdict(claim), task=task)
     return task, claim
 
@@ -90,7 +90,7 @@ def _next_task(tx: Transaction, op: ClaimNext, list_id: int | None) -> Task | No
 def is_over(tx: Transaction, claim: Claim) -> bool:
     """Return whether a claim's lease has ended, by the database's own clock: setting a wall clock ends none."""
     until = database_clock.lapses_at(tx.db, claim.uid)
-    return until is not None and until <= tx.elapsed_time
+    return until is not None and until <= tx.database_now
 
 
 def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
@@ -114,7 +114,7 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
 
 def _extend(tx: Transaction, claim: Claim, task: Task | None) -> Claim:
     extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
-    database_clock.put(tx.db, claim.uid, tx.elapsed_time + claim.lease, tx.elapsed_time)
+    database_clock.put_end(tx.db, claim.uid, tx.database_now + claim.lease, tx.database_now)
     tx.emit(
         "claim.extended",
         "claim",
@@ -142,7 +142,7 @@ def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
 @rule(LapseClaims)
 def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
     """End the leases that are over: their tasks go back to pending, and the old holders' writes are refused."""
-    lapsed = database_clock.lapsed(tx.db, tx.elapsed_time)
+    lapsed = database_clock.lapsed(tx.db, tx.database_now)
     for uid in lapsed:
         claim = task_records.find(tx.db, uid)
         assert claim is not None
