@@ -192,7 +192,7 @@ def test_a_task_whose_work_was_merged_is_done_by_its_merge_and_one_without_a_che
     day.commit("claude-1", EditTask(plain, {"status": "done"}))
     assert {line.name: line.text for line in day.digest().groups["done"]} == {
         "Rotate keys": "work of robot-1 merged into main by you",
-        "Docs": "reported done, with nothing to check",
+        "Docs": "done without a check",
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, settle, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
-from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.digest_lines import DigestLine
 from tui_tasks.core.store import Store
@@ -91,7 +91,7 @@ async def test_names_and_texts_of_the_digest_begin_at_one_place_where_there_is_r
         await press(pilot.app, pilot, "D")
         texts = (
             '"tests" failed',
-            "nothing to check",
+            "done without a check",
             "smtp: 535",
             "test_dst_gap",
             "failed at",
@@ -136,6 +136,18 @@ async def test_the_digest_says_which_job_is_slow_and_what_has_changed_in_the_wor
         (changes,) = [line for line in lines(pilot.app) if line.startswith(" • since 19:58: failed #3, asked #4 #7")]
         assert "✗ 2 failed" in above and "✗ 2 failed" in counts_line(pilot.app)
         assert not counts_line(pilot.app).startswith("─") and changes
+
+
+async def test_the_digest_names_the_agent_that_is_gone_and_the_job_that_is_late_as_the_panes_do(
+    plan: Plan, jobs: None, make_app: MakeApp
+) -> None:
+    with Store(plan.path) as store:
+        store.commit(NoteStuck("claude-1", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
+    async with opened(make_app(plan.path), (140, 40)) as pilot:
+        above, _, _ = counts_line(pilot.app).partition("   • since")
+        assert "▲ claude-1 stuck" in above and "! S3 late" in above
+        await press(pilot.app, pilot, "D")
+        assert counts_line(pilot.app).lstrip().startswith(above.lstrip())
 
 
 async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, plan: Plan) -> None:
@@ -246,7 +258,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         assert row.split()[2:4] == ["ok", "again"] and row.split()[-1] == "45m"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
         assert counts_line(pilot.app).startswith(
-            " ? 2 questions   ▲ 0 stuck or gone   ✗ 2 failed   ◐ S1 slow   ! 1 late   ✓ 1 ok again "
+            " ? 2 questions   ▲ 0 stuck or gone   ✗ 2 failed   ◐ S1 slow   ! S3 late   ✓ 1 ok again "
         )
 
 

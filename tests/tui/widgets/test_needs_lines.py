@@ -7,7 +7,8 @@ import re
 import pytest
 
 from tests.tui.driving import above, by_agent, counts_line, lines, needs_rows, opened, settle, shown, until
-from tests.tui.plan import NOW, SECOND
+from tests.tui.evening import in_order
+from tests.tui.plan import NOW, SECOND, at
 from tui_tasks.core import vocab
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
@@ -81,3 +82,19 @@ async def test_the_counts_have_the_order_of_the_rows_above_panes_and_in_the_dige
         line = next(line for line in lines(pilot.app) if re.search(r"[?] \d.*✗ \d", line))
         marks = re.findall("[?▲✗!◇](?= )", line[line.index("? ") :].partition("•")[0])
         assert marks == sorted(marks, key="?▲✗!◇".index) and len(marks) > 2, line
+
+
+async def test_of_what_is_proposed_only_what_is_new_is_marked_in_its_row_as_the_row_of_changes_counts_it(
+    tmp_path, make_app
+):
+    def by(actor, operation):
+        return lambda store, now: store.commit(operation, actor=actor, now=now)
+
+    def steps(plan):
+        one, *others = (by("bot", AddTask(name, plan.list_uid)) for name in ("Rewrite it", "Test a", "Test b"))
+        later = [(at(20, minute), step) for minute, step in enumerate(others, 9)]
+        return [(at(19, 0), by("human", SetListReview(plan.list_uid, True))), (at(19, 44), one), *later]
+
+    async with opened(make_app(in_order(tmp_path / "auth.db", steps).path), (120, 40)) as pilot:
+        assert "proposed #11 #12" in counts_line(pilot.app)
+        assert "3 new tasks? #10 Rewrite it, • #11 #12 " in above(pilot.app)

@@ -12,15 +12,24 @@ from textual import events
 
 from tests.started import DEADLINE
 from tests.tui.driving import SIZES, below, counts_line, lines, named, opened, said, settle, shown, until
-from tests.tui.plan import NOW
+from tests.tui.plan import NOW, at
 from tui_tasks.cli.main import main
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import GiveChecks
 from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
-from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
-from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.work import (
+    CommentWork,
+    CountWork,
+    DiscardWork,
+    FailWork,
+    MergeWork,
+    RunWork,
+    StartWork,
+    WorkReady,
+)
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -662,6 +671,34 @@ def test_all_agents_of_a_race_are_at_work_on_its_task(plan):
     with Store(plan.path) as store:
         tasks = {one.name: one.task for one in agent_views.everyone(store.db, 0)}
         assert [tasks[work.agent].uid for work in works] == [plan[9], plan[9]]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_work_to_review_has_one_age_above_in_the_list_and_on_its_card(plan, make_app, size):
+    work = begun(plan, 9, now=at(19, 30))
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), actor="system", now=NOW - 300 * SECOND)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        rows = [line for line in lines(app) if re.match(r"[ >]• ⇡ #9 ", line)]
+        assert rows and all(line.rstrip("▐ ").endswith(" 5m") for line in rows), rows
+        await settle(pilot, "2")
+        assert "robot-1 · 5m" in shown(app)
+
+
+async def test_the_log_says_to_which_agent_a_comment_went(plan, make_app):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), actor="system", now=NOW)
+        store.commit(CommentWork(work.uid, "A comment on your work: why?"), actor="human", now=NOW)
+        store.commit(LogTask(plan[8], "mine"), actor="human", now=NOW)
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        (row,) = [line for line in lines(app) if "· log" in line and "on your work" in line]
+        assert f"to {work.agent}: A comment on your work: why?" in row
+        assert any("· log" in line and "mine" in line and " to " not in line for line in lines(app))
 
 
 async def test_works_that_are_new_to_review_are_marked_in_their_rows(plan, make_app):

@@ -27,7 +27,7 @@ _STATE_TEXTS: Final = {
     "failed": "a check of it has failed",
     "passed": "its checks have passed",
 }
-_NOTHING_TO_CHECK: Final = "reported done, with nothing to check"
+_UNCHECKED: Final = "done without a check"
 
 
 class _Reported(msgspec.Struct, gc=False):
@@ -53,7 +53,7 @@ def reported(
     for task in tasks:
         state = states.get(task.uid)
         part = "proven" if state == "passed" else "not_proven"
-        kind, text = ("unchecked", _NOTHING_TO_CHECK) if state is None else ("task", _STATE_TEXTS[state])
+        kind, text = ("unchecked", _UNCHECKED) if state is None else ("task", _STATE_TEXTS[state])
         if task.uid in with_merge and (merges := work_text.merges(db, task.uid)):
             kind, text = ("merged", merges[-1][0]) if state is None else (kind, f"{merges[-1][0]}; {text}")
         entries = tuple(task.entries)
@@ -105,7 +105,7 @@ def _unchecked(tasks: Sequence[DigestLine]) -> DigestLine:
     entries = tuple(sorted({seq for task in tasks for seq in task.entries}))
     who = tasks[0].who if len({task.who for task in tasks}) == 1 else ""
     more = ", …" if len(tasks) > _NAMED else ""
-    text = f"{_NOTHING_TO_CHECK}: {', '.join(task.name for task in tasks[:_NAMED])}{more}"
+    text = f"{_UNCHECKED}: {', '.join(task.name for task in tasks[:_NAMED])}{more}"
     what, at = f"{len(tasks):,} tasks", max(task.at for task in tasks)
     return DigestLine("not_proven", "unchecked", "", what, who, text, at, entries, None, len(tasks))
 

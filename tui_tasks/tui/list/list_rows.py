@@ -86,6 +86,8 @@ class TaskRows(RowDrawing[TaskLine]):
         since = ask.opened_at if ask is not None else aged_from(row)
         if state == "check_failed":
             since = context.state.failing_checks[row.uid]
+        elif state == "reviewable":
+            since = context.state.reviewed_since[row.uid]
         elif state in ("left", "quiet"):
             since = context.state.left[row.uid].at
         elif ask is None and (stuck := context.state.stuck.get(row.uid)) is not None:

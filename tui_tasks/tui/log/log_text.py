@@ -108,7 +108,8 @@ def _text(line: LogLine, arrow: str) -> str:
         step = f"{was} {arrow} {became}"
         return line.reason or step if line.word == "fail" else f"{step}: {line.reason}" if line.reason else step
     if line.word == "log":
-        return str(new.get("message", ""))
+        to = f"{phrase('message.sent', {'agent': agent_text.who(line.holder)})}: " if line.holder is not None else ""
+        return f"{to}{new.get('message', '')}"
     if line.word in ("new", "delete", "back"):
         return f"list {name}" if line.entity == "list" else str(new.get("name") or name)
     if line.word in ("edit", "link"):

@@ -25,9 +25,9 @@ from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.agent_entries import TROUBLE
 from tui_tasks.tui.widgets.foot_line import Group
-from tui_tasks.tui.widgets.open_needs import LATE, LATE_JOBS, Need, counted, counted_by_word, tally, trouble_text
+from tui_tasks.tui.widgets.need_counts import NeedCounts
+from tui_tasks.tui.widgets.open_needs import LATE, LATE_JOBS, Need, counted_by_word, tally
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
@@ -60,8 +60,6 @@ _NEEDING: Final = {
     "job": LOOKS["held"],
     "work": replace(LOOKS["reviewable"], word="to review"),
 }
-# What waits for the human beside questions, with its look.
-_WAITING: Final = {"to review": "reviewable", "proposed": "held"}
 # What still matters of what went wrong: it stands before what is late.
 LOUD: Final = STATES[: STATES.index("check_failed") + 1]
 # In cells: the most of an actor's name.
@@ -85,7 +83,7 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
         if line.state in LOUD:
             text = text.removeprefix(f"{_LOOKS[line.state].word}: ").removeprefix("error: ")
         return text, "" if line.state in LOUD else "$muted"
-    return line.text.removeprefix("reported done, with "), "" if line.part == "late" else "$muted"
+    return line.text, "" if line.part == "late" else "$muted"
 
 
 def _look(line: DigestLine) -> Look:
@@ -221,33 +219,33 @@ class DigestRows(RowDrawing[DigestRow]):
         return [(f"{mark} ", style), (head, "$muted"), (text, "$muted")]
 
     def counts(
-        self, needs: Iterable[Need], lines: Sequence[DigestLine], width: int, slow: Sequence[Part] = ()
+        self,
+        needs: Iterable[Need],
+        lines: Sequence[DigestLine],
+        width: int,
+        lasts: Callable[[int], None] = lambda span: None,
     ) -> list[Group]:
-        """Return `? 3 questions`, `✗ 2 failed`, and so on: all that needs the human and which job is `slow`, as above
-        every pane, with what is late, and how much of that has no line here; then how much there is of each other part.
-        In little room words give way, first of what every pane counts, and gaps are smaller.
+        """Return `? 3 questions`, `✗ 2 failed`, and so on: all that needs the human as every pane counts it, and how
+        much of that has no line here; then how much there is of each other part. In little room words give way, first
+        of what every pane counts, and gaps are smaller. `lasts`: see `NeedCounts`.
         """
+        needs = list(needs)
         numbers = tally(need for need in needs if need.kind not in (LATE_JOBS, LATE))
         here = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
         before = sum(max(0, number - here.get(word, 0)) for word, number in numbers.items())
         others: Counter[Look] = Counter()
         for line in lines:
-            others[_look(line)] += 0 if line.counted_as else line.things
-        failed, asked = numbers.pop("failed", 0), numbers.pop("question", 0)
-        trouble: dict[str, int] = {word: numbers.pop(word) for word in TROUBLE if word in numbers}
-        shown = [(LOOKS["needs_you"], asked, counted(asked, "question"), f"{asked:,}")]
-        stuck = sum(trouble.values())
-        shown += [(_STUCK, stuck, trouble_text(trouble), "" if stuck else "0")]
-        shown += [(LOOKS["failed"], failed, counted(failed, "failed"), "")]
-        if late := others.pop(_LOOKS["late"], 0):
-            shown += [(_LOOKS["late"], late, f"{late:,} late", "")]
-        shown += [(LOOKS[_WAITING[word]], number, counted(number, word), "") for word, number in numbers.items()]
-        ways = [self._ways(look, number, text, brief) for look, number, text, brief in shown]
-        if slow:
-            ways.insert(3, [Group(slow)])
+            others[_look(line)] += 0 if line.counted_as or line.part == "late" else line.things
+        ways = [
+            [
+                count.group(words, "")
+                for words in (count.named or count.text, count.text, count.brief or count.text, count.short)
+            ]
+            for count in NeedCounts(self.context, lasts).of(needs)
+        ]
         if before:
             ways.append([Group([(f"{before:,} {word}", "")]) for word in ("of them from before", "before")])
-        ways += [self._ways(look, number, f"{number:,} {look.word}") for look, number in others.items() if number]
+        ways += [self._ways(look, number) for look, number in others.items() if number]
         for gap, steps in _steps(len(ways)):
             groups = [replace(way[min(step, len(way) - 1)], gap=gap) for way, step in zip(ways, steps, strict=True)]
             ends = list(accumulate(group.size + len(gap) for group in groups))
@@ -255,10 +253,11 @@ class DigestRows(RowDrawing[DigestRow]):
                 return groups
         return groups[: max(1, sum(end - len(gap) <= width - 2 for end in ends))]
 
-    def _ways(self, look: Look, number: int, text: str, brief: str = "") -> list[Group]:
-        """Return a count with its text, with its brief text, and with the number alone."""
-        mark: Part = (f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color if number else "$muted")
-        return [Group([mark, (each, "" if number else "$muted")]) for each in (text, brief or text, f"{number:,}")]
+    def _ways(self, look: Look, number: int) -> list[Group]:
+        """Return a count with its word, and last with the number alone."""
+        mark: Part = (f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color)
+        *words, least = *[f"{number:,} {look.word}"] * _BRIEFEST, f"{number:,}"
+        return [Group([mark, (each, "$muted")]) for each in (*words, least)]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
@@ -267,12 +266,16 @@ class DigestRows(RowDrawing[DigestRow]):
         return [(f"   {said}", "$muted")] if line == 1 else ()
 
 
+# The steps from a count's longest words to its number alone.
+_BRIEFEST: Final = 3
+
+
 def _steps(many: int) -> Iterator[tuple[str, list[int]]]:
     """Yield the gap between so many counts, and how brief each is, the longest first."""
     yield "   ", [0] * many
-    for brief, short in ((0, 0), (1, 0), *((1, short) for short in range(1, many + 1))):
-        yield "  ", [2] * short + [brief] * (many - short)
-    yield " ", [2] * many
+    for brief, short in (*((brief, 0) for brief in range(_BRIEFEST)), *((2, short) for short in range(1, many + 1))):
+        yield "  ", [_BRIEFEST] * short + [brief] * (many - short)
+    yield " ", [_BRIEFEST] * many
 
 
 class DigestList(VirtualList[DigestRow]):

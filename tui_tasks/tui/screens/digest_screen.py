@@ -121,7 +121,7 @@ class DigestScreen(Overlay):
         if self._digest is None:
             return ()
         lines = [row.line for row in self.listed.rows if row.entry is None]
-        return self._drawing.counts(self._needs.all(), lines, width, self._head.slow_jobs())
+        return self._drawing.counts(self._needs.all(), lines, width, self._head.title.lasts)
 
     def _kinds_above(self) -> Sequence[int]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""

@@ -94,6 +94,8 @@ class AppState:
     """What there is to review, by the agents of the works."""
     reviewable: dict[str, str]
     """The same by the uid of each task whose work waits to be merged."""
+    reviewed_since: dict[str, int]
+    """Since when the first of these waits, by the same."""
     races: dict[str, list[Work]]
     """The unfinished works of each task that has several, by its uid."""
     all_failed_work: dict[str, FailedWork]
@@ -424,6 +426,7 @@ class AppState:
         self.to_review = work_queries.to_review(self._db)
         texts = work_text.review_texts(self._db, (work for work, _ in self.to_review))
         self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
+        self.reviewed_since = {work.task_uid: since for work, since in reversed(self.to_review)}
         self.races = work_queries.races(self._db) if self.has_work else {}
         of_races = {uid: work_text.agents_text(works) for uid, works in self.races.items()}
         self.reviewable = {

@@ -231,10 +231,6 @@ class Counts:
             return [_NONE_CHANGED, _NONE_CHANGED, "0"]
         return [""] * 3 if self._has_row and has_row_of_changes(size) else self._changes.ways()
 
-    def slow_parts(self) -> list[Part]:
-        """Return which job is slow: `◐ S1 slow`; nothing where none is."""
-        return self._counts.slow_parts()
-
 
 class ShortCounts:
     """The same where there is room for marks and numbers alone."""

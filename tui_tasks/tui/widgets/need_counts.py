@@ -126,12 +126,6 @@ class NeedCounts:
         task = list_pages.line(self._context.db, need.task) if need.task is not None else None
         return f"#{task.number} {word}" if task is not None else ""
 
-    def slow_parts(self) -> list[Part]:
-        """Return which job is slow: `◐ S1 slow`; nothing where none is."""
-        jobs = self._slow_jobs()
-        slow = self._slow(jobs) if jobs else None
-        return [slow.mark, (slow.text, "$muted")] if slow is not None else []
-
     def _slow(self, jobs: Sequence[RunningJob]) -> Count:
         """Return which job is slow: `S1 slow`, `2 slow`."""
         mark = self.mark(look("running"), look("overdue").color)

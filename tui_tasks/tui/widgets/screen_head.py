@@ -364,10 +364,6 @@ class ScreenHead:
         yield self._needs
         yield self._rule
 
-    def slow_jobs(self) -> list[Part]:
-        """Return which job is slow, for the counts of a screen."""
-        return self._in_short.slow_parts()
-
     def height(self, screen: Size) -> int:
         """Return the number of lines on a screen of a size."""
         if is_compact(screen):

@@ -214,6 +214,8 @@ def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns]
         more = _of_job(db, entity, uid, now, jobs.get(seq, uid))
     elif entity == "list":
         more["name"] = name or _name_of_list(db, uid)
+    elif kind == "task.logged" and actor == vocab.HUMAN:
+        more["holder"] = db.scalar(_SENT_WITH, (actor, seq - _NEAR, seq, seq))
     elif entity in ("claim", "session", "work") and (holder := _holder(db, entity, uid)) not in (None, actor):
         more["holder"] = holder
     word = _word(kind, entity, now)
@@ -228,6 +230,14 @@ def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns]
         list_id=list_id, number=number, gone=bool(gone), is_redo=bool(redo), **more,
     )  # fmt: skip
     return _of_ask(db, line) if entity == "ask" else line
+
+
+# The agent that a message of the human's was sent to in the change of an entry, among the entries just before it.
+_NEAR: Final = 20
+_SENT_WITH: Final = """
+SELECT new ->> 'agent' FROM journal WHERE actor = ? AND seq BETWEEN ? AND ? AND kind = 'message.sent'
+AND change = (SELECT change FROM journal WHERE seq = ?) ORDER BY seq DESC LIMIT 1
+"""
 
 
 def _holder(db: Database, entity: str, uid: str) -> str | None:
