@@ -146,7 +146,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
         await settle(pilot, "A")
         assert counts_line(app).startswith(" ? 3 questions   ▲ claude-1 gone   ✗ 1 failed ")
         (every, *_) = place_pickers.entries(app.context, lambda name: None)
-        assert every.needed == 3
+        assert [one.text for one in every.needs] == ["3 questions", "1 gone", "1 failed"]
 
 
 async def test_a_question_of_an_agent_that_is_gone_says_so_and_enter_shows_its_task(plan, left, make_app):

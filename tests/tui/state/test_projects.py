@@ -7,7 +7,20 @@ import re
 import pytest
 from textual import events
 
-from tests.tui.driving import below, by_agent, lines, named, opened, order, press, said, shown, until, write
+from tests.tui.driving import (
+    below,
+    by_agent,
+    counts_line,
+    lines,
+    named,
+    opened,
+    order,
+    press,
+    said,
+    shown,
+    until,
+    write,
+)
 from tests.tui.plan import NOW
 from tests.tui.sessions import three_projects
 from tui_tasks.core.agent_snapshots import Process
@@ -38,11 +51,11 @@ async def test_the_switcher_tells_what_is_open_who_works_and_what_needs_you(thre
         await press(app, pilot, *named("projects"))
         assert "2 open" in row(app, "web")
         assert "2 agents, 1 works" in row(app, "web")
-        assert "needs you" not in row(app, "web")
-        assert "1 needs you" in row(app, "api")
-        assert "3 need you" in row(app, "All projects")
-        assert re.search("✗ [0-9]+ tasks?$", row(app, "All projects").rstrip()), "others fail too, above"
-        assert "2 need you" in row(app, "(no project)")
+        assert "question" not in row(app, "web")
+        assert "? 1 question" in row(app, "api")
+        assert "? 3 questions" in row(app, "All projects")
+        assert re.search("✗ [0-9]+ failed", row(app, "All projects"))
+        assert "? 2 questions" in row(app, "(no project)")
         titles = [line.lstrip(" >*").split("  ")[0] for line in lines(app) if " open " in line]
         assert titles == ["All projects", "api", "infra", "web", "(no project)"]
 
@@ -248,7 +261,7 @@ async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_i
     async with opened(app) as pilot:
         await press(app, pilot, *named("projects"))
         assert "3 agents, 1 works" in row(app, "web")
-        assert "1 needs you" in row(app, "infra")
+        assert "? 1 question" in row(app, "infra")
         await press(app, pilot, "escape", "A")
         assert any("builder" in line and "infra web" in line for line in lines(app))
         await press(app, pilot, "escape", "a")
@@ -272,14 +285,14 @@ async def test_the_switcher_counts_the_agents_that_the_top_line_counts_also_when
     async with opened(app) as pilot:
         await press(app, pilot, *named("projects"))
         assert f"{_agents(app)} agents" in row(app, "All projects")
-        was, needed = _agents(app), app.state.need_you
+        was = _agents(app)
+        assert "gone" not in row(app, "All projects")
         with Store(three.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-1", Process(), NOW)
         await until(pilot, lambda: _agents(app) == was - 1)
         await until(pilot, lambda: f"{was - 1} agents" in row(app, "All projects"))
         assert app.state.left
-        assert app.state.need_you == needed + 1
-        assert f"{needed + 1} need you" in row(app, "All projects")
+        await until(pilot, lambda: "▲ 1 gone" in row(app, "All projects"))
 
 
 async def test_a_screen_in_a_repository_without_a_project_says_so_and_how_to_make_one(tmp_path, make_app):
@@ -288,3 +301,13 @@ async def test_a_screen_in_a_repository_without_a_project_says_so_and_how_to_mak
         assert "no project  " in lines(app)[0]
         assert "No tasks yet." in shown(app)
         assert "tui-tasks init" in shown(app)
+
+
+async def test_the_switcher_counts_what_needs_the_human_as_the_line_of_counts_does(three, jobs, make_app):
+    app = make_app(three.path)
+    async with opened(app, (140, 40)) as pilot:
+        counts = counts_line(app).partition("  ◐ S1")[0].split("▲")[0].strip(), "✗ 2 failed"
+        assert counts[1] in counts_line(app)
+        await press(app, pilot, *named("projects"))
+        assert all(one in row(app, "All projects") for one in counts), (counts, row(app, "All projects"))
+        assert "1 late" in row(app, "(no project)") or "S3 late" in row(app, "(no project)")

@@ -22,7 +22,7 @@ from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.requests.filter_syntax import Parsed, parse
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import fit, safe_line
+from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
@@ -30,27 +30,28 @@ from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, 
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ShownWords
 from tui_tasks.tui.widgets.foot_line import FootLine
+from tui_tasks.tui.widgets.need_counts import Count, NeedCounts
+from tui_tasks.tui.widgets.open_needs import ASKS, Need, Needs
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 NO_PROJECT: Final = "(no project)"
 ALL: Final = "All projects"
-# In cells: the most and the least room for a name, and the width of the counts, in full and on a small screen.
+# In cells: the most and the least room for a name, and the room for the counts, in full and on a small screen.
 _NAME: Final = 24
 _SHORTEST: Final = 8
-_COUNTS: Final = 57
-_COUNTS_SMALL: Final = 17
+_COUNTS: Final = 56
+_COUNTS_SMALL: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectEntry(PaletteEntry):
-    """A project to choose. `needed` counts open questions, and tasks with a failed check or whose agent is gone."""
+    """A project to choose. `needs`: the counts of what needs the human, as above every pane."""
 
     is_chosen: bool = False
     unfinished: int = 0
-    failed: int = 0
     agents: int = 0
     working: int = 0
-    needed: int = 0
+    needs: Sequence[Count] = ()
 
 
 class ProjectRows(EntryRows):
@@ -64,25 +65,24 @@ class ProjectRows(EntryRows):
         room = look_.width - 5 - (_COUNTS_SMALL if is_small else _COUNTS)
         name = fit(entry.title, max(_SHORTEST, min(_NAME, room)), ascii_only=self.context.ascii_only)
         mark = "*" if entry.is_chosen else " "
-        return (("> " if look_.cursor else "  ", "$primary bold"), (f"{mark} ", "$changed"), (f"{name} ", ""), *counts)
+        head = [("> " if look_.cursor else "  ", "$primary bold"), (f"{mark} ", "$changed"), (f"{name} ", ""), *counts]
+        room = look_.width - sum(cell_len(text) for text, _ in head)
+        ways = [
+            [part for count in entry.needs for part in (count.mark, (f"{words(count)}{gap}", ""))]
+            for words, gap in ((_words, "   "), (_words, "  "), (_number, "  "), (_number, " "))[2 * is_small :]
+        ]
+        return (*head, *next((way for way in ways if sum(cell_len(text) for text, _ in way) <= room + 1), ways[-1]))
 
     def _counts(self, entry: ProjectEntry, *, is_small: bool) -> list[Part]:
-        def mark(state: str) -> str:
-            return look(state).mark(ascii_only=self.context.ascii_only)
-
         if is_small:
             parts = [(f"{entry.unfinished:>4} ", "$muted")]
-            parts.append((f"{mark('in_progress')}{entry.working:<2}" if entry.agents else "   ", "$state-in-progress"))
-            parts.append((f" {mark('needs_you')}{entry.needed}" if entry.needed else "", "$state-needs-you"))
-            return [*parts, (f" {mark('failed')}{entry.failed}" if entry.failed else "", "$state-failed")]
+            working = f"{look('in_progress').mark(ascii_only=self.context.ascii_only)} {entry.working:<2}"
+            return [*parts, (working if entry.agents else " " * len(working), "$state-in-progress")]
         agents = count(entry.agents, "agent") if entry.agents else "no agent"
         works = f", {entry.working} work{'s' if entry.working == 1 else ''}" if entry.working else ""
-        needs = f"{entry.needed} need{'s' if entry.needed == 1 else ''} you"
         return [
             (f"{f'{entry.unfinished} open':<10}", "$muted"),
             (f"{agents + works:<21}", "$state-in-progress" if entry.working else "$muted"),
-            (f"{mark('needs_you')} {needs}   " if entry.needed else "", "$state-needs-you"),
-            (f"{mark('failed')} {count(entry.failed, 'task')}" if entry.failed else "", "$state-failed"),
         ]
 
 
@@ -113,7 +113,8 @@ class _Counts:
     """The counts of one project, or of all."""
 
     def __init__(self) -> None:
-        self.unfinished = self.failed = self.agents = self.working = self.needed = 0
+        self.unfinished = self.agents = self.working = 0
+        self.needs: list[Need] = []
 
 
 def entries(context: Context, choose: Callable[[str | None], None]) -> list[ProjectEntry]:
@@ -125,18 +126,21 @@ def entries(context: Context, choose: Callable[[str | None], None]) -> list[Proj
         if home.total or home.project:
             for counts in (total, of[home.project or ""]):
                 counts.unfinished += home.pending + home.in_progress
-                counts.failed += home.failed
     for member in state.members:
         if member.is_there:
             for counts in (total, *(of[name] for name in projects.of_member(member) or ("",))):
                 counts.agents += 1
                 counts.working += member.state == "working"
-    for name in (*map(projects.of_ask, state.asks), *map(projects.of_task, (*state.unproven, *state.only_left))):
-        for counts in (total, of[name]):
-            counts.needed += 1
+    for need in Needs(context).all():
+        total.needs.append(need)
+        if not need.is_rest:
+            of[_project_of(context, need)].needs.append(need)
+    counted = NeedCounts(context, lambda span: None)
 
     def entry(title: str, name: str | None, counts: _Counts) -> ProjectEntry:
-        return ProjectEntry(title, run=lambda: choose(name), is_chosen=projects.chosen == name, **vars(counts))
+        needs = [count for count in counted.of(counts.needs, has_slow=False) if count.short[0] in "123456789"]
+        numbers = {**vars(counts), "needs": needs}
+        return ProjectEntry(title, run=lambda: choose(name), is_chosen=projects.chosen == name, **numbers)
 
     for project in (projects.first, projects.chosen):
         if project is not None:
@@ -144,6 +148,22 @@ def entries(context: Context, choose: Callable[[str | None], None]) -> list[Proj
     named = [entry(safe_line(name, 80), name, of[name]) for name in sorted(of.keys() - {""})]
     without = [entry(NO_PROJECT, "", of[""])] if "" in of else []
     return [entry(ALL, None, total), *named, *without]
+
+
+def _project_of(context: Context, need: Need) -> str:
+    """Return the project of what needs the human: of its question, its task, else its agent; a job has none."""
+    projects = context.state.projects
+    if need.kind == ASKS:
+        return projects.of_ask(need.row)
+    return (projects.of_task(need.task) if need.job is None else "") or projects.of_agent(need.agent)
+
+
+def _words(of: Count) -> str:
+    return of.text
+
+
+def _number(of: Count) -> str:
+    return of.short
 
 
 # The most tasks shown; more than that call for a narrower filter.
