@@ -510,14 +510,14 @@ async def test_how_long_ago_something_was_stays_true_in_the_detail_of_a_row(plan
         assert app.screen._asked.span_us == 30 * SECOND, "it is drawn again when that is no longer true"
 
 
-async def test_an_agent_whose_requests_are_refused_since_its_claim_lapsed_is_in_trouble_though_another_has_its_task(
-    plan, make_app
+@pytest.mark.parametrize("status", ["done", "in_progress"])
+async def test_an_agent_whose_requests_are_refused_since_its_claim_lapsed_is_stuck_until_another_has_its_task(
+    plan, make_app, status
 ):
     by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
     with Store(plan.path) as store:
         connect(store, "alpha")
         by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
-        by_agent(plan, "beta", EditTask(plan[8], {"status": "done"}), now=NOW - 200 * SECOND)
         with store.db.transaction(write=True):
             connections.put_sign(store.db, "alpha", NOW - 10 * SECOND)
     answer_all(plan)
@@ -529,3 +529,6 @@ async def test_an_agent_whose_requests_are_refused_since_its_claim_lapsed_is_in_
         assert "its claim on #8" in in_list(app)[0] and "in progress" not in shown(app).partition("Fix flaky")[0]
         await press(app, pilot, "A")
         assert re.search(r"▲ alpha +stuck 5m +its claim on #8 lapsed", shown(app))
+        by_agent(plan, "beta", EditTask(plan[8], {"status": status}), now=NOW)
+        await until(pilot, lambda: re.search(r"alpha +idle", shown(app)) and "its claim on #8" not in shown(app))
+        assert "alpha stuck" not in counts_line(app)

@@ -124,7 +124,7 @@ async def test_a_time_of_another_day_has_its_day(app):
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
-async def test_after_names_the_task_that_is_still_waited_for(plan, make_app, agent, pane):
+async def test_a_blocked_task_names_the_one_that_is_still_waited_for_and_that_it_failed(plan, make_app, agent, pane):
     one, two, three = (plan[at] for at in (1, 8, 4))
     agent(EditTask(one, {"status": "pending"}), EditTask(plan[6], {"depends_on": (one, two, three)}))
     app = make_app(plan.path, pane=pane)
@@ -133,7 +133,7 @@ async def test_after_names_the_task_that_is_still_waited_for(plan, make_app, age
         agent(EditTask(one, {"status": "done"}))
         await until(pilot, lambda: "after #8" in shown(app))
         agent(EditTask(three, {"status": "failed"}))
-        await until(pilot, lambda: "after #4" in shown(app))
+        await until(pilot, lambda: "after #4 (fail" in shown(app))
         agent(EditTask(three, {"status": "cancelled"}))
         await until(pilot, lambda: "after #8" in shown(app))
         agent(EditTask(two, {"status": "skipped"}))

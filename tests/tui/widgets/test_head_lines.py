@@ -975,6 +975,16 @@ async def test_what_is_next_says_why_nothing_can_start_where_there_is_room(plan,
             assert f"4 Schedule{' ' * (4 if width >= 100 else 2)}" in lines(pilot.app)[0], "the two sides stand apart"
 
 
+async def test_a_task_behind_a_failed_one_is_not_next_but_blocked_by_it(plan, make_app):
+    by_agent(plan, "human", EditTask(plan[8], {"status": "skipped"}), EditTask(plan[5], {"status": "failed"}))
+    by_agent(plan, "human", AddTask("Behind both", plan.list_uid, depends_on=(plan[6],)))
+    async with opened(make_app(plan.path), (120, 40)) as pilot:
+        assert "none ready: #6 is blocked by failed #5" in lines(pilot.app)[0]
+        assert "after #5 (failed)" in shown(pilot.app)
+        by_agent(plan, "human", EditTask(plan[5], {"status": "in_progress"}))
+        await until(pilot, lambda: "next, after #5: #6 Write integration tests" in lines(pilot.app)[0])
+
+
 async def test_a_paused_agent_without_a_task_is_paused_not_idle(plan, make_app):
     with Store(plan.path) as store:
         connect(store, "robin")
@@ -982,6 +992,17 @@ async def test_a_paused_agent_without_a_task_is_paused_not_idle(plan, make_app):
     app = make_app(plan.path)
     async with opened(app):
         assert "– robin paused" in agents_line(app)
+
+
+async def test_a_paused_agent_whose_claim_lapsed_has_no_task_that_is_next_for_others(plan, make_app):
+    by_agent(plan, "alpha", ClaimTask("alpha", 60 * SECOND, plan[8]), now=NOW - 400 * SECOND)
+    by_agent(plan, "human", PauseAgent("alpha", "not today"), now=NOW - 350 * SECOND)
+    with Store(plan.path) as store:
+        connect(store, "alpha")
+    by_agent(plan, "system", LapseClaims(), now=NOW - 300 * SECOND)
+    app = make_app(plan.path)
+    async with opened(app):
+        assert "alpha paused" in agents_line(app) and "alpha paused #8" not in agents_line(app)
 
 
 async def test_a_paused_agent_is_not_counted_as_one_at_work_on_a_small_screen(plan, make_app):

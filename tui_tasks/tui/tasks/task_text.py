@@ -11,7 +11,7 @@ from tui_tasks.core.read import check_queries, work_text
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, Look, look, proof_words
@@ -180,12 +180,13 @@ def ask_of(context: Context, task: TaskLine) -> Ask | None:
 
 
 def after_text(context: Context, task: TaskLine) -> str:
-    """Return `after #5 +1` of a blocked task: a task that it waits for, a failed one first, and how many more."""
+    """Return what a blocked task waits for, a failed one first: `after #5 +1`, `after #5 (failed)`."""
     read = (list_pages.line(context.db, uid) for uid in task.depends_on[:_MAX_DEPENDENCIES])
     waited_for = [waited for waited in read if waited and vocab.blocks_dependents(waited.status, waited.deleted)]
     first = min(waited_for, key=lambda waited: waited.status != "failed", default=None)
-    more = f" +{len(waited_for) - 1}" if len(waited_for) > 1 else ""
-    return f"after #{first.number}{more}" if first is not None else "blocked"
+    if first is None:
+        return "blocked"
+    return ready_tasks.blocked_text(first.number, first.status, len(waited_for) - 1)
 
 
 def last_word(context: Context, task: TaskLine, state: str) -> str:

@@ -329,10 +329,12 @@ class AgentEntries:
         has_task: bool = True,
         about: TaskLine | None = None,
     ) -> AgentEntry:
-        """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that."""
+        """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that. A paused one has
+        only a task in progress."""
         looks = AGENT_LOOKS["left" if state == "gone" else "finished" if word == "finished" else state]
         mark = looks.mark(ascii_only=self.context.ascii_only)
-        task, act = member.last_task if has_task else about, self._agents
+        own = member.task if state == "paused" else member.last_task
+        task, act = own if has_task else about, self._agents
         if has_task and task is not None and state in ("gone", *AT_WORK):
             act = self._go_to(task.uid)
         number, name = _about(task) or ("", "")

@@ -67,15 +67,13 @@ class StuckTask(msgspec.Struct, frozen=True, gc=False):
 class LapsedClaim(msgspec.Struct, frozen=True, gc=False):
     """A claim that lapsed at an instant, in microseconds, as is its lease; `task` is as it is now.
 
-    `is_open`: nobody has taken, closed or deleted the task since, and the human has not seen that it lapsed;
-    `is_seen`: they have.
+    `is_open`: nobody has taken, closed or deleted the task since, and the human has not seen that it lapsed.
     """
 
     task: TaskLine
     at: int
     is_open: bool
     lease: int = 0
-    is_seen: bool = False
 
 
 class LapsedClaims:
@@ -120,9 +118,8 @@ class LapsedClaims:
             if claim is None or claim.state != "lapsed":
                 continue
             if (task := list_pages.line(db, claim.task_uid)) is not None:
-                is_seen = at <= seen_at
-                is_open = not is_seen and _is_free(db, claim, task)
-                found.append(LapsedClaim(task, at, is_open, claim.lease, is_seen))
+                is_open = at > seen_at and _is_free(db, claim, task)
+                found.append(LapsedClaim(task, at, is_open, claim.lease))
         return tuple(sorted(found, key=lambda one: not one.is_open))
 
 

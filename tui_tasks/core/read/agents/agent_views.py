@@ -106,12 +106,12 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def refused_claim(self) -> LapsedClaim | None:
-        """Return its lapsed claim that the human has not seen, though it makes requests since: what it writes about the
-        task is refused, whoever has that now. None where it has another task.
+        """Return its lapsed claim, as `lapsed_claim`, though it makes requests since: what it writes about the task is
+        refused. None where it has another task.
         """
         if not self.is_there or self.session is not None or self.task is not None:
             return None
-        return next((one for one in self.lapsed if not one.is_seen and self.last_seen > one.at), None)
+        return next((one for one in self.lapsed if one.is_open and self.last_seen > one.at), None)
 
     @property
     def lapsed_task(self) -> TaskLine | None:

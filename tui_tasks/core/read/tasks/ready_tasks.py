@@ -192,8 +192,8 @@ def why_none(
 
 
 def why_none_briefly(db: Database, project: str | None) -> tuple[Task | None, str]:
-    """Return the first task that is pending, and in few words when it can start: `after #5`. Without the task the words
-    are about all, and why none can start; they are empty if that is not known.
+    """Return the first pending task that others hold up only for now, and in few words when it can start: `after #5`.
+    Without the task the words are about all, and why none can start; they are empty if that is not known.
     """
     homes = [home for home in task_queries.lists(db, project) if home.pending and not home.archived]
     tasks = [
@@ -201,9 +201,16 @@ def why_none_briefly(db: Database, project: str | None) -> tuple[Task | None, st
         for home in homes[:_MAX_LISTS]
         for task in task_queries.tasks_of_status(db, home.id, "pending", _MAX_LOOKED_AT // _MAX_LISTS)
     ]
+    failed = ""
     for task in tasks:
-        if (on := _waits_for(db, task)) is not None:
+        if (on := _waits_for(db, task)) is None:
+            continue
+        behind = _failed_behind(db, task)
+        if behind is None:
             return task, f"after #{on.number}"
+        failed = failed or f"#{task.number} is blocked by failed #{behind.number}"
+    if failed:
+        return None, failed
     held = [task for task in tasks if task.held]
     if held and len(held) == sum(home.pending for home in homes):
         return (None, "all are held") if len(held) > 1 else (held[0], "once accepted")
@@ -245,10 +252,31 @@ def waiting_on(db: Database, task: Task) -> list[Task]:
     return [on for on in there if on.list_id == task.list_id or not task_queries.list_by_id(db, on.list_id).deleted]
 
 
+def _failed_behind(db: Database, task: Task) -> Task | None:
+    """Return a failed task that another waits for, also by way of those between; None if there is none."""
+    left, seen = [task], {task.uid}
+    while left and len(seen) <= _MAX_LOOKED_AT:
+        for on in waiting_on(db, left.pop()):
+            if on.status == "failed":
+                return on
+            if on.uid not in seen:
+                seen.add(on.uid)
+                left.append(on)
+    return None
+
+
 def after_text(db: Database, task: Task) -> str:
-    """Return `after #5 +1`: a task that blocks another, a failed one first, and how many more; empty if none does."""
-    first, more = _waits_for(db, task), len(waiting_on(db, task)) - 1
-    return f"after #{first.number}{f' +{more}' if more > 0 else ''}" if first is not None else ""
+    """Return what blocks a task, as `blocked_text` has it; empty if nothing does."""
+    first = _waits_for(db, task)
+    return blocked_text(first.number, first.status, len(waiting_on(db, task)) - 1) if first is not None else ""
+
+
+def blocked_text(number: int, status: str, more: int) -> str:
+    """Return `after #5 +1`, of a task that blocks another and how many more do, and whether it has failed: that one
+    does not become done by itself.
+    """
+    words = [f"after #{number}", *["(failed)"] * (status == "failed"), *[f"+{more}"] * (more > 0)]
+    return " ".join(words)
 
 
 def starts_early(db: Database, uids: Iterable[str]) -> str:
