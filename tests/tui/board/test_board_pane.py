@@ -22,7 +22,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.board.card_column import BoardTabs, ColumnHead
 from tui_tasks.tui.board.cards import CardContent, lines_of
 from tui_tasks.tui.painting.styles import StyleCache
-from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
+from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, TO_REVIEW
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 
@@ -616,7 +616,7 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
     ("size", "head", "filtered", "done"),
     [
         ((120, 40), "? Needs you 2  ✗ 1", "? Needs you 0  ✗ 1", "✓ Done 2"),
-        ((80, 24), " Active  ✗ 1  ? 2 ", " Active  ✗ 1 ", " Closed  ✗ 1  ✓ 2  – 1"),
+        ((80, 24), " Active  ? 2  ✗ 1 ", " Active  ✗ 1 ", " Closed  ✗ 1  ✓ 2  – 1"),
         ((40, 12), "? 2 ✗ 1", "? 0 ✗ 1", "✓ 2"),
     ],
 )
@@ -685,6 +685,22 @@ async def test_a_question_that_names_no_task_is_about_the_one_its_agent_is_at_wo
             store.commit(AnswerAsk(ask.uid, "80"), actor="human", now=NOW)
         await until(pilot, lambda: plan[5] not in app.state.asking)
         assert app.state.needing == set()
+
+
+@pytest.mark.parametrize(
+    ("size", "head"),
+    [((120, 40), "? Needs you 2  ⇡ 1"), ((80, 24), " Active  ? 2  ⇡ 1  ◐ 1"), ((40, 12), "? 2 ⇡ 1 ")],
+)
+async def test_work_to_review_is_counted_under_its_own_sign_and_not_as_a_question(plan, make_app, size, head):
+    with Store(plan.path) as store:
+        start = StartWork(plan[8], "robot", "/repo", "/trees/8", branch="task/8", base="main")
+        (work,) = store.commit(start, actor="human", now=NOW)
+        store.commit(RunWork(work.uid, prompt="Do it"), WorkReady(work.uid), actor="system", now=NOW)
+    async with opened(make_app(plan.path, pane="board"), size) as pilot:
+        await until(pilot, lambda: head in shown(pilot.app))
+        counts = board_of(pilot.app)._counts
+        parts = (*board_pages.PARTS, FAILED_OTHERWISE, TO_REVIEW)
+        assert sum(int(counts.text([part])) for part in parts) == pilot.app.state.current_list.total
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

@@ -18,7 +18,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.tui import layout
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
-from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
+from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, TO_REVIEW
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
@@ -43,7 +43,7 @@ class ColumnSpec:
     state: str = ""
     """The state (`text.glyphs.look`) whose glyph and colour the head has; empty: it has the number of each state."""
     counts: tuple[str, ...] = ()
-    """What the number beside the name counts: parts, and `FAILED_OTHERWISE`."""
+    """What the number beside the name counts: parts, `FAILED_OTHERWISE` and `TO_REVIEW`."""
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What has a number of its own in the head, each with the state whose glyph it has."""
     share: int = 10
@@ -66,13 +66,14 @@ def _each(parts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 _OVER: Final = ("skipped", "cancelled")
 _ACTIVE: Final = (NEEDS_YOU, "in_progress")
-_FAILED_OTHERWISE: Final = ("failed", (FAILED_OTHERWISE,))
+# What needs the human for another reason than a question.
+_OTHERWISE: Final = (("failed", (FAILED_OTHERWISE,)), ("reviewable", (TO_REVIEW,)))
 _CLOSED: Final = ("failed", "done", *_OVER)
 # Done comes before Failed, so that a card moved right from In progress becomes done.
 WIDE: Final = (
     _of_part("Pending", "pending", 2, 11),
     _of_part("In progress", "in_progress", 4, 11),
-    replace(_of_part("Needs you", NEEDS_YOU, 4, 13), apart=(_FAILED_OTHERWISE,)),
+    replace(_of_part("Needs you", NEEDS_YOU, 4, 13), apart=_OTHERWISE),
     ColumnSpec(
         "Done",
         ("done", *_OVER),
@@ -94,8 +95,8 @@ STACKED: Final = (
         _ACTIVE,
         "in_progress",
         3,
-        counts=(FAILED_OTHERWISE, *_ACTIVE),
-        apart=(_FAILED_OTHERWISE, *_each(_ACTIVE)),
+        counts=(FAILED_OTHERWISE, TO_REVIEW, *_ACTIVE),
+        apart=(*_each(_ACTIVE[:1]), *_OTHERWISE, *_each(_ACTIVE[1:])),
         share=13,
     ),
     ColumnSpec("Closed", _CLOSED, "done", 2, counts=_CLOSED, apart=(*_each(_CLOSED[:2]), ("skipped", _OVER)), share=12),
@@ -329,10 +330,13 @@ class CardCounts:
             self._soon(lambda: self._read_on(at + 1, FIRST, 0, 0))
             return
         self._counting = None
-        failed = state.failed_otherwise(state.list_id)
-        matching = board_pages.find(self._context.db, state.list_id, failed, self._only, needing=failed)
-        self._counts[FAILED_OTHERWISE] = len(matching)
-        self._counts[NEEDS_YOU] -= len(matching)
+        for part, uids in (
+            (FAILED_OTHERWISE, state.failed_otherwise(state.list_id)),
+            (TO_REVIEW, state.to_review_alone(state.list_id)),
+        ):
+            matching = board_pages.find(self._context.db, state.list_id, uids, self._only, needing=uids)
+            self._counts[part] = len(matching)
+            self._counts[NEEDS_YOU] -= len(matching)
         self._on_counted()
         if self._is_outdated:
             self._counting = self._pane.set_timer(_COUNT_AFTER, self._count)
@@ -347,6 +351,8 @@ class CardCounts:
 
     def of_tab(self, spec: ColumnSpec) -> str:
         """Return how many cards a tab shows, `2 ✗ 1` where one of three has a check or an agent that failed."""
-        number, failed = self.text(spec.counts), self.text((FAILED_OTHERWISE,))
-        mark = look("failed").mark(ascii_only=self._context.ascii_only)
-        return f"{number} {mark} {failed}" if spec.state == NEEDS_YOU and failed != "0" else number
+        words = [self.text(spec.counts)]
+        for state, parts in _OTHERWISE if spec.state == NEEDS_YOU else ():
+            if (number := self.text(parts)) != "0":
+                words += [look(state).mark(ascii_only=self._context.ascii_only), number]
+        return " ".join(words)

@@ -33,6 +33,7 @@ from tui_tasks.tui.state.task_cache import FailedTasks, RowPlaces
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
 FAILED_OTHERWISE: Final = "failed_otherwise"
+TO_REVIEW: Final = "to_review"
 """The key of `AppState.counts_of` for tasks with another status than failed whose check, or agent, has failed."""
 # At most so many held tasks are listed.
 MAX_HELD: Final = 1_000
@@ -352,23 +353,25 @@ class AppState:
 
     def counts_of(self, home: TaskList) -> dict[str, int]:
         """Return how many tasks of a list have each status, without those that need the human: these are counted as
-        `needs_you`, or as `FAILED_OTHERWISE` where a check or an agent has failed. They are read once after a change.
-        While the database cannot be read, each counts with its status.
+        `needs_you`, as `FAILED_OTHERWISE` where a check or an agent has failed, or as `TO_REVIEW`. They are read once
+        after a change. While the database cannot be read, each counts with its status.
         """
         from tui_tasks.core.read.pages import board_pages  # an empty list goes without
 
         needing = self.needing
-        made_of = needing, {*self.failing_checks}, {*self.failed_work}
+        made_of = needing, {*self.failing_checks}, {*self.failed_work}, {*self.reviewable} - self.asking
         known = self._counts.get(home.id)
         if known is not None and known[0] == made_of:
             return dict(known[1])
         counts = {status: getattr(home, status) for status in vocab.STATUSES}
         try:
             asked, otherwise = board_pages.asked(self._db, home.id, needing), len(self.failed_otherwise(home.id))
+            to_review = len(self.to_review_alone(home.id))
         except READ_ERRORS:
-            return counts | {board_pages.NEEDS_YOU: 0, FAILED_OTHERWISE: 0}
+            return counts | {board_pages.NEEDS_YOU: 0, FAILED_OTHERWISE: 0, TO_REVIEW: 0}
         counts = {status: number - asked.get(status, 0) for status, number in counts.items()}
-        counts |= {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise, FAILED_OTHERWISE: otherwise}
+        alone = {FAILED_OTHERWISE: otherwise, TO_REVIEW: to_review}
+        counts |= {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise - to_review, **alone}
         self._counts[home.id] = made_of, counts
         return dict(counts)
 
@@ -379,6 +382,14 @@ class AppState:
             return ()
         statuses = check_queries.statuses_in_list(self._db, list_id, {*checked, *of_agents})
         return [uid for uid, status in statuses.items() if uid in checked or status == "pending"]
+
+    def to_review_alone(self, list_id: int) -> Collection[str]:
+        """Return the tasks of a list with work to review that need the human neither for a question nor a failure."""
+        uids = self.reviewable.keys() - self.asking - self.failing_checks.keys() - self.failed_work.keys()
+        if not uids:
+            return ()
+        statuses = check_queries.statuses_in_list(self._db, list_id, uids)
+        return [uid for uid, status in statuses.items() if status in MAY_NEED]
 
     def _read_number_width(self) -> None:
         self.number_width = len(f"#{task_queries.next_id(self._db, 'task') - 1}")
