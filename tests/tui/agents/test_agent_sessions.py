@@ -748,7 +748,7 @@ async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(pla
 
 async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app, monkeypatch):
     # The g would move once no other letter comes for so long.
-    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", DEADLINE)
+    monkeypatch.setattr(stray_words, "_TYPING", DEADLINE)
     app = make_app(people.path)
     now = [0.0]
     app.key_queue.clock = lambda: now[0]

@@ -119,7 +119,7 @@ async def test_a_letter_that_only_shows_something_runs_and_those_after_it_do_not
 
 async def test_one_letter_of_the_word_that_writes_is_a_command_after_a_pause(plan, open_app, monkeypatch):
     app = open_app
-    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", 0.05)
+    monkeypatch.setattr(stray_words, "_TYPING", 0.05)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         app.context.navigation.go_to(plan[6])
@@ -131,7 +131,7 @@ async def test_one_letter_of_the_word_that_writes_is_a_command_after_a_pause(pla
 
 async def test_one_key_after_a_refused_one_acts_and_enter_at_once(plan, make_app, monkeypatch):
     app = make_app(plan.path, read_only=True)
-    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", 0.05)
+    monkeypatch.setattr(stray_words, "_TYPING", 0.05)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         type_at_once(app, "g", "n", "enter")
@@ -139,6 +139,18 @@ async def test_one_key_after_a_refused_one_acts_and_enter_at_once(plan, make_app
         assert app.pane.is_inside
         type_at_once(app, "escape", "n", "a")
         await until(pilot, lambda: isinstance(app.screen, Inbox))
+
+
+async def test_a_key_that_is_refused_while_watching_drops_none_of_those_pressed_after_it(plan, make_app):
+    app, now = make_app(plan.path, read_only=True), [0.0]
+    app.key_queue.clock = lambda: now[0]
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        for key in ("n", "a", "j"):
+            now[0] += 0.33
+            type_at_once(app, key)
+            await settled(app, pilot)
+        assert isinstance(app.screen, Inbox) and "dropped" not in said(app)
 
 
 async def test_a_letter_of_the_word_that_comes_later_is_a_command(plan, open_app):
@@ -333,7 +345,7 @@ async def test_a_key_after_a_defect_does_not_keep_the_program_from_ending(plan, 
 async def test_titles_that_are_typed_on_after_quick_add_press_no_key_and_open_it_again(plan, open_app, monkeypatch):
     app = open_app
     # Long enough for a busy machine: a letter that nothing follows for so long is a command.
-    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", DEADLINE)
+    monkeypatch.setattr(stray_words, "_TYPING", DEADLINE)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         titles = ("buy", "Write", "quit", "get", "Keep", "deploy", "bake", "add")
@@ -354,9 +366,51 @@ async def test_after_quick_add_n_adds_another_at_once_and_the_cursor_moves(plan,
         assert names[1:3] == ["one", "two"]
 
 
+async def test_commands_that_are_pressed_one_by_one_right_after_quick_add_do_what_they_do(plan, open_app):
+    app, now = open_app, [0.0]
+    app.key_queue.clock = lambda: now[0]
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "g", "n", *"duds", "enter")
+        await settled(app, pilot)
+        for key, total in (("j", 10), ("j", 10), ("d", 9), ("u", 10), ("k", 10), ("k", 10), ("d", 9)):
+            now[0] += 0.33
+            type_at_once(app, key)
+            await settled(app, pilot)
+            assert (app.state.current_list.total, app.focused) == (total, app.pane.row_list)
+        assert said(app).startswith("Deleted “duds”")
+
+
+async def test_a_cursor_key_held_down_right_after_quick_add_is_no_word_and_a_key_after_it_is_a_command(plan, open_app):
+    app = open_app
+    app.key_queue.clock = lambda: 0.0
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "g", "n", *"duds", "enter", *"jjkj", "d")
+        await settled(app, pilot)
+        assert said(app).startswith("Deleted “") and app.state.current_list.total == 9
+        assert app.focused is app.pane.row_list
+
+
+@pytest.mark.parametrize("text", ["good dad", "2 eggs", "kind words", "dd"])
+async def test_a_text_typed_on_after_quick_add_is_in_the_line_whole_with_letters_that_move_or_show(
+    text, plan, open_app
+):
+    app = open_app
+    app.key_queue.clock = lambda: 0.0
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "g", "n", *"duds", "enter")
+        for key in keys_of(text):
+            app.post_message(key)
+        await settled(app, pilot)
+        assert app.focused.value == text
+        assert app.state.current_list.total == 10
+
+
 async def test_a_command_right_after_quick_add_runs_when_no_word_follows(plan, open_app, monkeypatch):
     app = open_app
-    monkeypatch.setattr(stray_words, "_PAUSE_AFTER_INPUT", 0.05)
+    monkeypatch.setattr(stray_words, "_TYPING", 0.05)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         type_at_once(app, "n", *"buy", "enter", "d")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 from textual import events
@@ -412,6 +413,7 @@ async def test_quick_add_takes_and_previews_what_is_due(app):
 
 
 async def test_quick_add_says_beside_which_task_the_next_one_goes(app, plan):
+    app.key_queue.clock = itertools.count().__next__
     async with opened(app) as pilot:
         app.pane.row_list.move_to(plan[3])
         await settle(pilot, "n")

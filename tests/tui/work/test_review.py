@@ -357,6 +357,7 @@ async def test_y_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
         assert "a merge commit on main" in shown(app)
         await settle(pilot, "tab", "space")
         assert "the agent continues in its worktree" in shown(app)
+        app.key_queue.clock = lambda: 0.0
         await settle(pilot, "space", "shift+tab", "left", "enter", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))

@@ -17,13 +17,16 @@ from tui_tasks.tui.keys.actions import PRESS_AGAIN
 
 PAUSE = 1.0
 """Seconds between two keys after which the second belongs to no word."""
-_PAUSE_AFTER_INPUT = 0.5
-"""The same after a key has closed an input, where the next one is often meant."""
+_TYPING = 0.2
+"""The same after a key has closed an input, and after a letter that is held: people type faster than this, and press
+commands one by one more slowly.
+"""
 _DELETES: dict[str, Callable[[str], str]] = {
     "backspace": lambda text: text[:-1],
     "ctrl+w": lambda text: text.rstrip().rpartition(" ")[0],
     "ctrl+u": lambda text: "",
 }
+_STEPS = {"down", "up"}
 _OF_WORDS = {"enter", *_DELETES}
 
 
@@ -98,7 +101,7 @@ class StrayWords:
         self._lets_one_act = self._keeps = False
         self.drafts: dict[str, str] = {}
         """What was typed and is kept, by what it is about."""
-        self._opens_again = self._moved_by = ""
+        self._opens_again = ""
         # The screen on which Esc takes away only the refusal of an input.
         self._esc_stays_on: Screen[Any] | None = None
         self._go_on: Callable[[str], None] | None = None
@@ -117,7 +120,7 @@ class StrayWords:
         """
         self._lets_one_act, self._keeps = bool(refused) and not refused.endswith(PRESS_AGAIN), keeps
         self._refused, self._has_dropped, self._tried = refused, False, action
-        self._opens_again = self._moved_by = ""
+        self._opens_again = ""
         self._expects_words_on, self._typed_at = self._app.screen, self._clock()
 
     def esc_stays(self) -> None:
@@ -125,11 +128,12 @@ class StrayWords:
         self._esc_stays_on = self._app.screen
 
     def expect_more(self, action: str, refused: str, go_on: Callable[[str], None] | None = None) -> None:
-        """Note that a key has closed an input, or was refused. What is typed on until a pause or Esc is dropped, but
-        for keys that show or move something, and for that of the `action` that opens the input again.
+        """Note that a key has closed an input, or was refused. Words that are typed on at once, without a pause as
+        between commands, are dropped, or put into the input again by `go_on`. A key that acts ends that, as does Esc.
 
-        With `go_on`, one letter alone runs after a pause; two begin words, which `go_on` puts into the input again,
-        with letters right before them that have moved the cursor.
+        Keys that show or move something act, as does that of the `action` that opens the input again. With `go_on`
+        a letter waits for a short pause before it acts, as two letters begin words, unless both move the cursor by
+        one.
         """
         self.expect_words(refused)
         self._opens_again, self._go_on = action, go_on
@@ -141,7 +145,7 @@ class StrayWords:
 
     def ends_word(self, event: events.Key) -> bool:
         """Return whether a key, or the pause before it, shows that the one which is held begins no word."""
-        is_later = self._clock() - self._typed_at > _PAUSE_AFTER_INPUT
+        is_later = self._clock() - self._typed_at > _TYPING
         return self._held is not None and (is_later or not _is_of_words(event))
 
     def take_held(self, event: events.Key) -> events.Key | None:
@@ -149,6 +153,7 @@ class StrayWords:
         held, self._held = self._held, None
         if held is None or event.key == "escape":
             return None
+        self._expects_words_on = None
         self._rest.expect("")
         return held
 
@@ -171,7 +176,7 @@ class StrayWords:
             return False
         has_opened = self.is_writing or (self._app.screen is not screen and not self._opens_again)
         is_word = _is_of_words(event)
-        pause = _PAUSE_AFTER_INPUT if self._opens_again else PAUSE
+        pause = _TYPING if self._opens_again else PAUSE
         if has_opened or not is_word or now - self._typed_at > pause:
             self._expects_words_on = None
             return False
@@ -181,15 +186,8 @@ class StrayWords:
             return False
         self._typed_at, before = now, self._held
         if self._opens_again:
-            may_begin_words = self._go_on is not None and (event.character or "").isalpha() and not moves
-            shows = self._is_harmless(event.key) and not may_begin_words and event.key != "enter"
-            opens_again = self._action(event.key) == self._opens_again
-            if (shows or opens_again) and self._held is None:
-                self._expects_words_on = None if opens_again else screen
-                self._moved_by += event.character if event.character and event.character.isalpha() else ""
-                return False
-            if self._go_on is not None and not self._has_dropped and self._goes_on(event, self._go_on):
-                return True
+            if (is_lost := self._is_lost_after_input(event)) is not None:
+                return is_lost
         elif event.key == "enter":
             self._expects_words_on = None
             if is_first and self._read_only:
@@ -219,15 +217,27 @@ class StrayWords:
         if text.strip():
             self.drafts[about] = text
 
-    def _goes_on(self, event: events.Key, go_on: Callable[[str], None]) -> bool:
-        """Hold a letter back, or put words that two keys have begun into the input again; return False for others."""
-        first = self._held
-        if self._hold(event):
-            return True
-        if not event.is_printable:
+    def _is_lost_after_input(self, event: events.Key) -> bool | None:
+        """Return whether a key is kept back where an input has just closed; None: it is dropped, with what is held."""
+        first, letter = self._held, event.character or ""
+        if self._has_dropped:
+            return None
+        if first is None:
+            shows = self._is_harmless(event.key) and event.key != "enter"
+            may_begin_words = self._go_on is not None and (letter.isalnum() or not shows)
+            if self._action(event.key) == self._opens_again or (shows and not may_begin_words):
+                self._expects_words_on = None
+                return False
+            if may_begin_words and self._hold(event):
+                return True
+        elif self._moves(first.key) and (event.key == "enter" or self._steps(first.key, event.key)):
+            self._expects_words_on = None
             return False
+        self._held = None
+        if self._go_on is None or not event.is_printable:
+            return None
         self._expects_words_on = None
-        go_on(f"{self._moved_by}{first.character if first is not None else ''}{event.character}")
+        self._go_on(f"{first.character if first is not None else ''}{letter}")
         return True
 
     def _hold(self, event: events.Key) -> bool:
@@ -236,7 +246,7 @@ class StrayWords:
             self._held = None
             return False
         self._held = event
-        self._app.set_timer(_PAUSE_AFTER_INPUT, lambda: self._app.call_later(self._release, event))
+        self._app.set_timer(_TYPING, lambda: self._app.call_later(self._release, event))
         return True
 
     def _is_rest(self, event: events.Key) -> bool:
@@ -268,6 +278,10 @@ class StrayWords:
         """Return whether a key has an action here that neither writes nor opens an input."""
         action = ACTIONS.get(self._action(key))
         return action is not None and not action.writes and not action.takes_words
+
+    def _steps(self, *keys: str) -> bool:
+        """Return whether each key moves the cursor by one row."""
+        return all(self._action(key) in _STEPS for key in keys)
 
     def _moves(self, key: str) -> bool:
         """Return whether a key moves the cursor, or scrolls."""
