@@ -170,19 +170,27 @@ class AgentsRows(RowDrawing[AgentsRow]):
             is_question = state in ("waiting", "asking") and row.ask is not None and not row.ask.is_permission
             cut = safe_question if is_question and matter is not does else safe_line
             what = cut(matter.whole, room, ascii_only=context.ascii_only)
-        head += [
+        return [
+            *head,
             (fit(self._state_text(row), sizes.state - GAP) + " " * GAP, shown.color),
             (what, matter.style),
             (fit(asks, sizes.matter - cell_len(what)), "$state-needs-you"),
+            *self._columns_behind(row, sizes, (named, old), now),
         ]
+
+    def _columns_behind(self, row: AgentView, sizes: Columns, task: Part, now: int) -> list[Part]:
+        """Return the columns behind what matters most of an agent, as far as there is room: where it works, its task,
+        its pulse, and what it has spent.
+        """
+        parts: list[Part] = []
         if sizes.where:
-            head.append((fit(agent_text.where(row, context), sizes.where - GAP) + " " * GAP, "$muted"))
+            parts.append((fit(agent_text.where(row, self.context), sizes.where - GAP) + " " * GAP, "$muted"))
         if sizes.task:
-            head.append((fit(named, sizes.name) + " " * (sizes.task - sizes.name), old))
+            parts.append((fit(task[0], sizes.name) + " " * (sizes.task - sizes.name), task[1]))
         if sizes.pulse:
-            pulse = spark(self._pulse(row, now), self._busiest, ascii_only=context.ascii_only)
-            head.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
-        return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
+            pulse = spark(self._pulse(row, now), self._busiest, ascii_only=self.context.ascii_only)
+            parts.append((pulse + " " * (sizes.pulse - PULSE_MINUTES), "$muted"))
+        return [*parts, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else parts
 
     def says(self, row: AgentView) -> str:
         """Return what a filter finds an agent by: what its lines show."""
