@@ -31,6 +31,10 @@ _BY: Final = "by "
 # What the numbers of tasks and jobs begin with.
 _NUMBERED: Final = ("#", "S")
 _NO_MARKS: Final[Mapping[str, str]] = MappingProxyType({})
+Way = tuple[str, ...]
+"""What has changed in words, a text for each kind of change: `("failed #3", "started #5")`. A name of an agent may have
+a comma, so a line of them cannot be split again.
+"""
 _LOGGED: Final = "logged"
 # The words for which the mark of the count above stands where there is little room.
 _MARKED: Final = {
@@ -151,25 +155,25 @@ def _name(context: Context, need: Need) -> str:
     return _BY * (need.kind == ASKS) + safe_ends(agent_text.who(need.agent), _WHO, ascii_only=context.ascii_only)
 
 
-def change_ways(context: Context, needs: Iterable[Need]) -> list[str]:
+def change_ways(context: Context, needs: Iterable[Need]) -> list[Way]:
     """Return what has changed in words, the longest first: as `news_ways` has it, down to `4 changed` and `4`."""
     number = changed_words(context, needs)
     marks = {word: LOOKS[kind].mark(ascii_only=context.ascii_only) for word, kind in _MARKED.items()}
-    return [*news_ways(what_changed(context, needs), marks), number, number.partition(" ")[0]]
+    return [*news_ways(what_changed(context, needs), marks), (number,), (number.partition(" ")[0],)]
 
 
-def toned(context: Context, words: str) -> list[Part]:
+def toned(context: Context, way: Iterable[str]) -> list[Part]:
     """Return one of the ways with the marks that stand for words in their colours."""
     looks = {LOOKS[kind].mark(ascii_only=context.ascii_only): LOOKS[kind] for kind in _MARKED.values()}
     parts: list[Part] = []
-    for at, each in enumerate(words.split(", ")):
+    for at, each in enumerate(way):
         mark, _, names = each.partition(" ")
         comma = ", " if at else ""
         parts += [(comma, ""), (mark, looks[mark].color), (f" {names}", "")] if mark in looks else [(comma + each, "")]
     return parts
 
 
-def news_ways(news: Sequence[News], marks: Mapping[str, str] = _NO_MARKS) -> list[str]:
+def news_ways(news: Sequence[News], marks: Mapping[str, str] = _NO_MARKS) -> list[Way]:
     """Return `failed #3, started #5, logged #6 #8`, then in less room the same with `2 logged`, with `marks` for words,
     with numbers for agents, with numbers for all without a mark, and last with fewer names: `✗ #3, +3`. The least
     important give way first. Where not all have names, they are counted.
@@ -182,11 +186,11 @@ def news_ways(news: Sequence[News], marks: Mapping[str, str] = _NO_MARKS) -> lis
         least = [*least[:at], least[at].counted, *least[at + 1 :]]
         ways += [(least, marks)] if marks else []
     named = sum(len(one.names) for one in news)
-    texts = [", ".join(one.said(some) for one in way) for way, some in ways]
+    texts = [tuple(one.said(some) for one in way) for way, some in ways]
     return list(dict.fromkeys([*texts, *(_some(news, shown, marks) for shown in range(named - 1, 0, -1))]))
 
 
-def _some(news: Sequence[News], shown: int, marks: Mapping[str, str]) -> str:
+def _some(news: Sequence[News], shown: int, marks: Mapping[str, str]) -> Way:
     """Return `✗ #3, started #4, +2`: so many names, and how many there are more."""
     found: list[str] = []
     total = sum(one.number for one in news)
@@ -195,7 +199,7 @@ def _some(news: Sequence[News], shown: int, marks: Mapping[str, str]) -> str:
             number = sum(number for _, number in names)
             found.append(News(one.word, number, names).said(marks))
             shown, total = shown - len(names), total - number
-    return ", ".join([*found, *([f"+{total:,}"] if total else [])])
+    return (*found, *([f"+{total:,}"] if total else []))
 
 
 def _word_now(context: Context, task: TaskLine, word: str) -> str:

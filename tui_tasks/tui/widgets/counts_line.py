@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.widgets.changes_text import Way
 
 # Between two counts: where there is room on a wide screen, and elsewhere.
 _WIDE_GAP: Final = "   "
@@ -38,7 +39,8 @@ _GAP: Final = "  "
 _SHORT_WHO: Final = 8
 # In lines: the least screen with a row for what has changed.
 _HAS_ROW: Final = 24
-_NONE_CHANGED: Final = "0 changed"
+_NONE_CHANGED: Final = ("0 changed",)
+_ZERO_CHANGED: Final = ("0",)
 _LATE: Final = (LATE, LATE_JOBS)
 
 
@@ -112,7 +114,7 @@ class Changes:
             self._lasts(min(soon))
         return any(is_new(state, need) for need in needs) or any(came_by_time(self._context, needs))
 
-    def ways(self) -> list[str]:
+    def ways(self) -> list[Way]:
         """Return `failed #3, asked #4 #7, started #5`, then in fewer words, down to `4`; empty for none."""
         if not self.are_there():
             return []
@@ -121,11 +123,11 @@ class Changes:
 
         return changes_text.change_ways(self._context, self._needs.all())
 
-    def parts(self, words: str) -> list[Part]:
+    def parts(self, words: Way) -> list[Part]:
         """Return these words behind their mark, which is coloured where there is a change."""
         mark = f"{sign('changed', ascii_only=self._context.ascii_only)} "
-        if words in (_NONE_CHANGED, "0"):
-            return [(mark, "$muted"), (words, "$muted")]
+        if words in (_NONE_CHANGED, _ZERO_CHANGED):
+            return [(mark, "$muted"), (_line_of(words), "$muted")]
         from tui_tasks.tui.widgets import changes_text
 
         return [(mark, NEW), *changes_text.toned(self._context, words)]
@@ -133,7 +135,7 @@ class Changes:
     def within(self, room: int) -> list[Part]:
         """Return `• failed #3, asked #4 #7, +3` in so many cells; empty for none."""
         ways = self.ways()
-        return self.parts(next((way for way in ways if cell_len(way) + 2 <= room), ways[-1])) if ways else []
+        return self.parts(next((way for way in ways if cell_len(_line_of(way)) + 2 <= room), ways[-1])) if ways else []
 
     def line(self, width: int, begins: int) -> list[Part]:
         """Return the same in a width as `row` has it, or that nothing has changed; nothing in the past. Where the
@@ -152,9 +154,13 @@ class Changes:
         # At midnight, "since 19:58" needs its day.
         self._lasts(DAY)
         since = f"since {self._context.clock.time_of(self._context.state.seen.since)}: " if has_since else ""
-        words = next((way for way in ways if len(since) + cell_len(way) + 4 <= width), ways[-1])
+        words = next((way for way in ways if len(since) + cell_len(_line_of(way)) + 4 <= width), ways[-1])
         mark, *text = self.parts(words)
         return [(" ", ""), mark, (since, "$muted"), *text]
+
+
+def _line_of(way: Way) -> str:
+    return ", ".join(way)
 
 
 def has_row_of_changes(size: Size) -> bool:
@@ -223,13 +229,13 @@ class Counts:
                 return groups
         return _first_fitting(groups, size.width)
 
-    def _changed(self, size: Size) -> Sequence[str]:
+    def _changed(self, size: Size) -> Sequence[Way]:
         """Return what has changed in words, the longest first; empty ones where it has a row, and in the past."""
         if self._context.link.as_of is not None:
-            return [""] * 3
+            return [()] * 3
         if not self._changes.are_there():
-            return [_NONE_CHANGED, _NONE_CHANGED, "0"]
-        return [""] * 3 if self._has_row and has_row_of_changes(size) else self._changes.ways()
+            return [_NONE_CHANGED, _NONE_CHANGED, _ZERO_CHANGED]
+        return [()] * 3 if self._has_row and has_row_of_changes(size) else self._changes.ways()
 
 
 class ShortCounts:
