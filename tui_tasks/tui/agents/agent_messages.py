@@ -105,6 +105,15 @@ def is_there(context: Context, agent: str) -> bool:
     return any(one.name == agent and one.state != "gone" for one in context.state.members)
 
 
+def _as_recipient(context: Context, agent: str) -> tuple[str, str, str]:
+    """Return how an agent is named to whom one writes: above the text, by the key that sends it, and as a choice."""
+    member = next((one for one in context.state.members if one.name == agent), None)
+    shown, until = agent_text.who(agent, 40), read_when(context, agent)
+    asks = ", not an answer to its question" if member is not None and member.ask is not None else ""
+    when = f". Read when {until}" if until is not None else ""
+    return f"Message to {shown}{asks}{when}", "Send", f"To {shown}"
+
+
 async def write(
     context: Context,
     agent: str | None,
@@ -125,12 +134,7 @@ async def write(
 
     recipients: list[Recipient] = []
     if agent is not None:
-        member = next((one for one in context.state.members if one.name == agent), None)
-        who_ = agent_text.who(agent, 40)
-        asks = ", not an answer to its question" if member is not None and member.ask is not None else ""
-        until = read_when(context, agent)
-        when = f". Read when {until}" if until is not None else ""
-        recipients.append(Recipient(f"message {agent}", f"Message to {who_}{asks}{when}", "Send", f"To {who_}"))
+        recipients.append(Recipient(f"message {agent}", *_as_recipient(context, agent)))
         is_at_work = is_at_work and is_there(context, agent)
     if tasks:
         about = f"note {' '.join(sorted(tasks))}"

@@ -148,33 +148,8 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     now = context.clock.now()
     session = member.session
     last = (session.last_message if session is not None else None) or latest_words(member.word, context)
-    asks = state in ("waiting", "asking", "paused") or (state in ENDED and member.task is None)
-    if asks and member.ask is not None:
-        return _question(member, member.ask, context, state), "$state-needs-you"
-    if state == "failed" and member.failed_work is not None:
-        return member.failed_work.text, "$state-failed"
-    if state in ("stuck", "failed") and member.stuck is not None:
-        # A turn that ended at a limit of the model's service has failed, and waits.
-        return member.stuck.text, "$state-overdue"
-    if state == "ended":
-        return member.between, "$muted"
-    if state == "ready":
-        return context.state.reviews.get(member.name) or "work to review", "$state-needs-you"
-    if state == "stopped":
-        return _suspended(member), "$state-overdue"
-    if state == "paused":
-        return pause_words(member.message), "$muted"
-    if state == "failed":
-        return last, "$state-failed"
-    if state == "interrupted":
-        return "you ended its turn", "$muted"
-    if state in ENDED and member.task is None and session is not None and (lost := _lost(context, member.name)):
-        return lost, "$muted"
-    if state in ("gone", "left") and member.task is not None:
-        return f"#{member.task.number} left in progress", "$state-overdue"
-    has_lost = state in ("left", "quiet", "idle", "stuck") and member.task is None
-    if has_lost and (lapsed := agent_states.lapsed_text(member, now)):
-        return lapsed, "$state-overdue"
+    if (of_state := _of_state(member, context, state, last)) is not None:
+        return of_state
     if member.near is not None:
         return member.near, "$state-overdue"
     if member.tool is not None:
@@ -196,6 +171,38 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     if is_past and last and (session is None or not session.last_message):
         return f"last: {last}{_on_task(member.word, context)}", "$muted"
     return last, "$muted"
+
+
+def _of_state(member: AgentView, context: Context, state: str, last: str) -> tuple[str, str] | None:
+    """Return what an agent waits for, or why it does not go on, and its colour; None where its state says neither."""
+    asks = state in ("waiting", "asking", "paused") or (state in ENDED and member.task is None)
+    if asks and member.ask is not None:
+        return _question(member, member.ask, context, state), "$state-needs-you"
+    if state == "failed" and member.failed_work is not None:
+        return member.failed_work.text, "$state-failed"
+    if state in ("stuck", "failed") and member.stuck is not None:
+        # A turn that ended at a limit of the model's service has failed, and waits.
+        return member.stuck.text, "$state-overdue"
+    if state == "ended":
+        return member.between, "$muted"
+    if state == "ready":
+        return context.state.reviews.get(member.name) or "work to review", "$state-needs-you"
+    if state == "stopped":
+        return _suspended(member), "$state-overdue"
+    if state == "paused":
+        return pause_words(member.message), "$muted"
+    if state == "failed":
+        return last, "$state-failed"
+    if state == "interrupted":
+        return "you ended its turn", "$muted"
+    if state in ENDED and member.task is None and member.session is not None and (lost := _lost(context, member.name)):
+        return lost, "$muted"
+    if state in ("gone", "left") and member.task is not None:
+        return f"#{member.task.number} left in progress", "$state-overdue"
+    has_lost = state in ("left", "quiet", "idle", "stuck") and member.task is None
+    if has_lost and (lapsed := agent_states.lapsed_text(member, context.clock.now())):
+        return lapsed, "$state-overdue"
+    return None
 
 
 def pause_words(message: str) -> str:
