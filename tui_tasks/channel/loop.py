@@ -96,7 +96,7 @@ class OutputQueue:
                 self._long_left -= written
 
     def unwritten_lines(self) -> Iterator[bytes]:
-        """Return the lines that are not written to their end, whole, without their newlines."""
+        """Yield the lines that are not written to their end, whole, without their newlines."""
         if self._long_left and self._long is not None:
             yield self._long.whole()
         elif self._unwritten:

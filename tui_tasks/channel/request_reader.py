@@ -9,7 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -269,8 +269,21 @@ class PendingRequest(msgspec.Struct):
     note: str | None = None
 
 
-# The requests of one line, and whether the line is a batch.
-Line = tuple[list[PendingRequest], bool]
+class Line(NamedTuple):
+    """The requests of one line, and whether the line is a batch."""
+
+    requests: list[PendingRequest]
+    is_batch: bool
+
+    @property
+    def writes(self) -> bool:
+        """Whether it needs a write transaction."""
+        return any(pending.writes for pending in self.requests)
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether it may be written in several transactions."""
+        return any(pending.in_steps for pending in self.requests)
 
 
 class RequestReader:
@@ -291,22 +304,22 @@ class RequestReader:
         if isinstance(value, RefusedValue):
             value, unread = value.value, value.refusal
         if not isinstance(value, list):
-            return [self._parse_request(value, unread)], False
+            return Line([self._parse_request(value, unread)], is_batch=False)
         if not 1 <= len(value) <= MAX_BATCH:
             size = f"a batch holds 1 to {MAX_BATCH:,} requests, not {len(value):,}"
             return self._refused_line(unread or InvalidRequest(size))
         pending_requests = [self._parse_request(item, unread) for item in value]
         if unread is not None:
-            return pending_requests, True
+            return Line(pending_requests, is_batch=True)
         for at, (item, pending) in enumerate(zip(value, pending_requests, strict=True)):
             if isinstance(item, list) or (pending.tool is not None and pending.tool.waits):
                 return self._refused_line(
                     InvalidRequest(f"request {at} of the batch is itself a batch, or waits", failed=at)
                 )
-        return pending_requests, True
+        return Line(pending_requests, is_batch=True)
 
     def _refused_line(self, refusal: Refusal) -> Line:
-        return [PendingRequest(None, self._identity.agent, refusal=refusal)], False
+        return Line([PendingRequest(None, self._identity.agent, refusal=refusal)], is_batch=False)
 
     def _parse_request(self, value: Any, unread: Refusal | None) -> PendingRequest:
         """Return the request of a JSON value; `unread`: why it is refused unread."""

@@ -121,7 +121,7 @@ class Session:
 
     def _serve_alone(self, line: Line, failure: Refusal, group_size: int) -> list[ReplyLine]:
         """Serve one line of a group that failed, as another line or the storage may be the cause."""
-        waited_out = isinstance(failure, (Busy, OutcomeUnknown)) and any(pending.writes for pending in line[0])
+        waited_out = isinstance(failure, (Busy, OutcomeUnknown)) and line.writes
         if waited_out or group_size == 1:
             return self._refused_line(line, failure)
         try:
@@ -134,10 +134,9 @@ class Session:
         return error if isinstance(error, StorageFailed) else self._executor.refusal_of(error, self.store.db)
 
     def _refused_line(self, line: Line, failure: Refusal) -> list[ReplyLine]:
-        pending_requests, batch = line
         seq = newest_seq(self.store.db)
-        replies = [refused(pending, pending.refusal or failure, seq) for pending in pending_requests]
-        return [self._encoder.line(reply) for reply in ([replies] if batch else replies)]
+        replies = [refused(pending, pending.refusal or failure, seq) for pending in line.requests]
+        return [self._encoder.line(reply) for reply in ([replies] if line.is_batch else replies)]
 
     def _serve(self, lines: list[Line]) -> list[ReplyLine]:
         now = self.clock()
@@ -189,11 +188,7 @@ class Session:
             lapse = reading.state_cache.next_lapse()
             if lapse is not None and lapse <= self.database_now() and not self.identity.read_only:
                 return None
-            if any(
-                self._messages.waiting_for(pending, reading)
-                for pending_requests, _ in lines
-                for pending in pending_requests
-            ):
+            if any(self._messages.waiting_for(pending, reading) for line in lines for pending in line.requests):
                 return None
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
@@ -208,7 +203,7 @@ class Session:
         try:
             while True:
                 try:
-                    is_in_steps = not savepoints and _is_in_steps(lines[0])
+                    is_in_steps = not savepoints and lines[0].in_steps
                     with self.store.transaction(now, savepoints=savepoints, in_steps=is_in_steps) as transaction:
                         release_lapsed_claims(transaction)
                         return [self._serve_line(line, now, transaction, waiting) for line in lines]
@@ -248,19 +243,18 @@ class Session:
             raise error from None
         with storage_errors(self.store.path):
             refusal = error if isinstance(error, Refusal) else self._executor.refusal_of(error, self.store.db)
-        ((pending_requests, batch),) = lines
+        (line,) = lines
         seq = newest_seq(self.store.db)
-        if batch:
-            return [refused_batch(pending_requests, partly.at, refusal, seq)]
-        return [refused(pending_requests[0], refusal, seq)]
+        if line.is_batch:
+            return [refused_batch(line.requests, partly.at, refusal, seq)]
+        return [refused(line.requests[0], refusal, seq)]
 
     def _serve_line(self, line: Line, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
-        pending_requests, batch = line
-        if not batch:
-            (pending,) = pending_requests
+        if not line.is_batch:
+            (pending,) = line.requests
             return self._with_messages(pending, self._executor.single(pending, now, reading, waiting), reading)
-        replies = self._executor.batch(pending_requests, now, reading)
-        return [self._with_messages(*each, reading) for each in zip(pending_requests, replies, strict=True)]
+        replies = self._executor.batch(line.requests, now, reading)
+        return [self._with_messages(*each, reading) for each in zip(line.requests, replies, strict=True)]
 
     def _with_messages(self, pending: PendingRequest, reply: dict[str, Any] | None, reading: Reading) -> Any:
         if reply is not None and isinstance(reading, Transaction):
@@ -330,13 +324,8 @@ class Session:
 _in_steps: Final = attrgetter("in_steps")
 
 
-def _is_in_steps(line: Line) -> bool:
-    """Return whether a line may be written in several transactions."""
-    return any(map(_in_steps, line[0]))
-
-
 def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
     """Group lines that are written in one transaction; a line that may be written in steps is a group of its own."""
-    for alone, together in groupby(lines, _is_in_steps):
+    for alone, together in groupby(lines, _in_steps):
         group = list(together)
         yield from ([line] for line in group) if alone else [group]

@@ -188,7 +188,7 @@ def size(program: str, path: str) -> int:
 
 
 def lines_of(path: str, part: Part) -> Iterator[bytes]:
-    """Return the new complete lines of a file; `part` holds how far it has been read."""
+    """Yield the new complete lines of a file; `part` holds how far it has been read."""
     try:
         handle = regular_files.open_regular(path, MAX_RECORD, follow_links=False)
     except OSError:

@@ -75,7 +75,7 @@ def configuration() -> Path:
 
 
 def configuration_path() -> str:
-    """Return the same as text, for short commands that save the import of `pathlib`."""
+    """Return `configuration` as text, for short commands that save the import of `pathlib`."""
     named = os.environ.get("TUI_TASKS_CONFIG")
     return expanded(named) if named else default_configuration()
 
@@ -96,7 +96,7 @@ _GROUP, _OTHERS = 0o020, 0o002
 
 
 def findings_on_database(path: Path) -> Iterator[str]:
-    """Return why others can access a database, one sentence for each reason. It is used all the same; `path` is as it
+    """Yield why others can access a database, one sentence for each reason. It is used all the same; `path` is as it
     was named.
     """
     if path.is_symlink():
@@ -113,7 +113,7 @@ def findings_on_database(path: Path) -> Iterator[str]:
 
 
 def findings_on_settings(path: Path, what: str = "settings") -> Iterator[str]:
-    """Return why others can write the settings or their folder, one sentence for each reason."""
+    """Yield why others can write the settings or their folder, one sentence for each reason."""
     if path.is_symlink():
         yield f"{path} is a link: whoever can change it can put other {what} there"
     yield from _of_others(path, what)
@@ -124,7 +124,7 @@ def findings_on_settings(path: Path, what: str = "settings") -> Iterator[str]:
 
 
 def findings_on_private_settings(path: Path) -> Iterator[str]:
-    """Return what `findings_on_settings` does, and why others can read files that are the user's alone."""
+    """Yield what `findings_on_settings` does, and why others can read files that are the user's alone."""
     yield from findings_on_settings(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077 and not mode & (_GROUP | _OTHERS):

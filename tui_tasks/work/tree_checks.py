@@ -64,7 +64,7 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
 
 
 def states_here(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
-    """Return the same for a tree of the worktree, also by runs there that are about no tree yet, or about an earlier
+    """Return `states` for a tree of the worktree, also by runs there that are about no tree yet, or about an earlier
     one: a check is `running` or, after a run that failed or changed files, `stale`.
     """
     checks = []
@@ -154,7 +154,7 @@ class Prover:
                 self._show(f"{check.name} waits for a process that runs checks with the settings that define it")
 
     def prove_apart(self, work: Work, commit: str, tree: str, folder: Path) -> tuple[Check, ...]:
-        """Do the same for a merged commit, in a second worktree that is made for it.
+        """Do as `prove` does for a merged commit, in a second worktree that is made for it.
 
         Raises:
             Conflict: the worktree cannot be made, or the human has stopped it.

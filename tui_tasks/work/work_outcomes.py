@@ -148,8 +148,8 @@ def look(store: Store, now: int) -> int:
 def look_at(
     store: Store, work: Work, now: int, settings: LimitSettings = _NO_LIMITS, *, status: int | None = None
 ) -> bool:
-    """Do the same for one work; `settings` are the limits of the settings, `status` is that with which its program has
-    ended, where it is known.
+    """Do as `look` does for one work; `settings` are the limits of the settings, `status` is the one with which its
+    program has ended, where it is known.
     """
     seen = session_queries.seen(store.db, work.agent)
     session = seen.session if seen is not None else None

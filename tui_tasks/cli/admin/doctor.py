@@ -123,7 +123,7 @@ def findings(
 
 
 def _orphans_of_work(store: Store) -> Iterator[str]:
-    """Return worktrees, terminals and work that have lost their other half."""
+    """Yield worktrees, terminals and work that have lost their other half."""
     if not store.db.scalar("SELECT EXISTS (SELECT 1 FROM work)"):
         return
     from tui_tasks.work import recovery  # for databases with work alone
@@ -144,7 +144,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
 
 
 def _runners(settings: Path) -> Iterator[str]:
-    """Return programs of runners that are not found where runs would look for them."""
+    """Yield programs of runners that are not found where runs would look for them."""
     from tui_tasks.runner import runner_settings
 
     runners, _ = runner_settings.read(config.load(settings)[0].runner, str(settings))
@@ -158,7 +158,7 @@ def _runners(settings: Path) -> Iterator[str]:
 
 
 def _stopped_supervisors(db: Database) -> Iterator[str]:
-    """Return the runs whose supervisor is suspended; a scheduler would have continued it."""
+    """Yield the runs whose supervisor is suspended; a scheduler would have continued it."""
     from tui_tasks.runner import run_holders
 
     for heartbeat in run_holders.stopped(db):
@@ -190,7 +190,7 @@ def _clock(db: Database, now: int) -> Iterator[str]:
 
 
 def _contradictions(db: Database) -> Iterator[str]:
-    """Return, of the newest entries, the one that a later one contradicts most."""
+    """Yield, of the newest entries, the one that a later one contradicts most."""
     rows = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
     most, worst = WRONG, ""
     latest = rows[-1] if rows else (0, 0, "")

@@ -153,6 +153,7 @@ def _found(store: Store, reference: str) -> Ask:
     """Return the open question whose id begins with a reference.
 
     Raises:
+        InvalidArgument: the reference is too short.
         NotFound: there is none.
         Conflict: several questions match.
     """

@@ -365,7 +365,7 @@ def damage(path: str) -> str:
 
 
 def damage_of(db: Database) -> str:
-    """Return the same of a database that is open, and the first altered entry where the tables are sound."""
+    """Return `damage` of a database that is open, and the first altered entry where the tables are sound."""
     try:
         first = next(chain(wrong_values(db), contradictions(db), altered(db)), "")
     except READ_ERRORS as error:
@@ -377,6 +377,6 @@ def damage_of(db: Database) -> str:
 
 
 def quick_damage_of(db: Database) -> str | None:
-    """Return the same, quickly enough to be called at each error; None: the database is too large for that."""
+    """Return `damage_of`, quickly enough to be called at each error; None: the database is too large for that."""
     is_small = db.scalar("PRAGMA page_count") * db.scalar("PRAGMA page_size") <= SMALL
     return damage_of(db) if is_small else None

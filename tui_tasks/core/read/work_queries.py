@@ -297,7 +297,7 @@ def auto_of(db: Database, list_uid: str) -> Auto | None:
 
 
 def find_auto(db: Database, list_uid: str) -> Auto:
-    """Return the same.
+    """Return how a list works itself off.
 
     Raises:
         NotFound: it never did.

@@ -109,7 +109,7 @@ def _to_counts(row: Sequence[Any]) -> Counts:
 
 
 def counts_json(db: Database, uid: str) -> dict[str, Any]:
-    """Return the same by name; empty if git never has counted."""
+    """Return `counts` by name; empty if git never has counted."""
     counted = counts(db, uid)
     return {} if counted is None else {name: getattr(counted, name) for name in (*WORK_COUNTS, "dirty")}
 
@@ -231,7 +231,7 @@ def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:
 
 
 def json_of_tasks(db: Database, uids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the same for several tasks, by their uids; tasks without work are left out."""
+    """Return `json_of_task` for several tasks, by their uids; tasks without work are left out."""
     wanted = frozenset(uids)
     works: dict[str, list[dict[str, Any]]] = {}
     for work in work_queries.everything(db):

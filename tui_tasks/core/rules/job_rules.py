@@ -46,7 +46,7 @@ _KIND = {"scheduled": "schedule", "planned": "plan", "adhoc": None}
 
 @contextmanager
 def _as_arguments() -> Iterator[None]:
-    """Return a schedule's errors as errors of the tool's arguments."""
+    """Raise a schedule's errors as errors of the tool's arguments."""
     try:
         yield
     except ScheduleError as error:

@@ -44,7 +44,7 @@ def table(payload: Any, name: str) -> dict[str, Any]:
 
 
 def tables(payload: Any, name: str) -> Iterator[dict[str, Any]]:
-    """Return the objects in the array of a field."""
+    """Yield the objects in the array of a field."""
     value = payload.get(name) if isinstance(payload, dict) else None
     if isinstance(value, list):
         yield from (one for one in value if isinstance(one, dict))

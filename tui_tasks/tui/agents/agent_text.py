@@ -119,7 +119,7 @@ def failure(sign: Sign, context: Context) -> str:
 
 
 def quoted_words(word: Word | None, context: Context) -> str:
-    """Return the same, what it said itself in quotes."""
+    """Return `latest_words`, what the agent said itself in quotes."""
     text = latest_words(word, context)
     is_its_own = word is not None and word.kind in ("logged", "asked") and not is_closed(word, context)
     return f'"{text}"' if text and is_its_own else text

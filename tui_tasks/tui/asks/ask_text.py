@@ -101,7 +101,7 @@ def closed(ask: Ask, now: int, most: int = 60) -> str:
 
 
 def outcome(ask: Ask, now: int) -> str:
-    """Return the same with a short answer; of a permission `you denied it 2m ago`."""
+    """Return `closed` with a short answer; of a permission `you denied it 2m ago`."""
     if ask.state != "answered" or ask.answered_at is None or ask.rule:
         return closed(ask, now)
     when = ago(ask.answered_at, now) if now - ask.answered_at >= SECOND else "just now"

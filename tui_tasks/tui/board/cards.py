@@ -131,13 +131,13 @@ def _choice(ask: Ask, *, ascii_only: bool) -> str:
 
 
 def _say_of(context: Context, card: Card, *, has_mark: bool) -> _Say:
-    still, checked = task_text.stands_still(context, card.uid), task_text.note(context, card)
+    still, (checked, is_proven) = task_text.stands_still(context, card.uid), task_text.proof(context, card)
     mark, note = _mark(context, card.part), ("", "$muted")
     if card.part == NEEDS_YOU:
         return _need_of(context, card, still, checked, has_mark=has_mark)
     if card.part == "pending":
         note = still or "", "$state-overdue"
-    elif card.part == "done" and not task_text.is_proven(checked):
+    elif card.part == "done" and not is_proven:
         mark = mark[0], "$muted"
     elif card.part in ("in_progress", "failed"):
         color = "$muted" if card.part == "failed" else ""

@@ -319,7 +319,7 @@ class InboxLines:
         return next((line.uid for line in self._around(key) if _waits(line, later)), None)
 
     def next_question(self, key: str, later: Collection[str]) -> str | None:
-        """Return the same of a line with open questions."""
+        """Return `next_after` among the lines with open questions."""
         lines = (line for line in self._around(key) if not isinstance(line, InboxItem))
         return next((line.uid for line in lines if _waits(line, later)), None)
 

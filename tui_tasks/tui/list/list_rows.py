@@ -27,11 +27,10 @@ from tui_tasks.tui.tasks.task_text import (
     ask_of,
     failed_check,
     field_parts,
-    is_proven,
     last_words,
     late_mark,
-    note,
     priority,
+    proof,
     reason,
     standstill_lasts,
     state_look,
@@ -58,8 +57,8 @@ class TaskRows(RowDrawing[TaskLine]):
         status = state_look(self.context, row.uid, shown)
         style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
         room = look_.width - GUTTER - state.number_width - NUMBER_GAP - 1
-        checked = note(self.context, row)
-        tick = "$muted" if shown == "done" and not is_proven(checked) else status.color
+        checked, is_proven = proof(self.context, row)
+        tick = "$muted" if shown == "done" and not is_proven else status.color
         found = tags_found(self._only(), row.tags) if room >= _LEAST_FOUND else []
         facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked, found)
         return (

@@ -68,7 +68,7 @@ class TaskActions(Controller):
         return one if tasks[0].uid == self._pane.target() else f"the marked {one}"
 
     def _listed(self, tasks: Sequence[Task]) -> str:
-        """Return the same with the names of the first of several."""
+        """Return `_named`, with the names of the first of several."""
         if len(tasks) == 1:
             return self._named(tasks)
         shown = tasks if len(tasks) <= _NAMED else tasks[: _NAMED - 1]

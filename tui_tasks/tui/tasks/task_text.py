@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Check
@@ -40,22 +40,24 @@ def checks_of(context: Context, task: Any) -> list[Check]:
     return check_queries.of_tasks(context.db, [(task.uid, task.checks)], home, known).get(task.uid, [])
 
 
-def note(context: Context, task: Any) -> Part | None:
-    """Return in a word or two what checks have proven of a task reported done; None without checks.
-
-    For a task that is not done, return it only when its checks have been run.
+class Proof(NamedTuple):
+    """What checks have proven of a task, in a word or two (None: nothing to say), and whether nothing speaks against a
+    task that is done: it has no checks, or they have passed.
     """
+
+    note: Part | None
+    is_proven: bool
+
+
+def proof(context: Context, task: Any) -> Proof:
+    """Return what checks have proven of a task; of one that is not done, only when its checks have been run."""
     checks = checks_of(context, task)
     state = verified(check.state for check in checks)
     if state is None or (task.status != "done" and state == "unproven"):
-        return None
+        return Proof(None, is_proven=True)
     failed = [check.name for check in checks if check.state == "failed"]
-    return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
-
-
-def is_proven(noted: Part | None) -> bool:
-    """Return whether `note` says nothing against a task that is done: it has no checks, or they have passed."""
-    return noted is None or noted[1] == PROOF_LOOKS["passed"].color
+    note = proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
+    return Proof(note, is_proven=state == "passed")
 
 
 def failed_check(context: Context, task: TaskLine) -> str | None:
@@ -211,7 +213,7 @@ def quoted(text: str) -> str:
 def field_parts(
     context: Context, task: Any, *, long: bool = False, without: Collection[str] = ()
 ) -> Iterator[tuple[Part, int]]:
-    """Return a part for each of `task_fields.FIELDS` with a value, and for how many microseconds they stay true.
+    """Yield a part for each of `task_fields.FIELDS` with a value, and for how many microseconds they stay true.
 
     `without`: fields to leave out. A late value is marked. `task`: a `Task`, or a `TaskLine`, which has only some
     fields.

@@ -170,7 +170,7 @@ def _count(db: Database, list_id: int, statuses: Iterable[str], between: tuple[i
 
 
 def _parts(list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> Iterator[dict[str, Any]]:
-    """Return the contiguous parts of `task_urgency`: one status each, with and without tasks that wait for others."""
+    """Yield the contiguous parts of `task_urgency`: one status each, with and without tasks that wait for others."""
     for status in statuses:
         for waits in (0, 1):
             yield {"list": list_id, "status": status, "waits": waits, "lowest": between[0], "highest": between[1]}
