@@ -15,7 +15,7 @@ from tests.work.repositories import commit
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.errors import CannotUndo, Conflict
 from tui_tasks.core.operations import Undo
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import ClaimTask, EditTask
 from tui_tasks.core.operations.work import RunWork, WorkReady
 from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_views, session_queries
@@ -495,6 +495,26 @@ def test_discarded_work_comes_back(store, repo, configure, starter, task, accept
     assert acceptance.discard(work).state == "discarded"
     assert task_queries.task(store.db, task).status == "pending"
     assert acceptance.take_back(work).state == "ready"
+
+
+@pytest.mark.parametrize("did", ["claimed", "done"])
+def test_discarded_work_does_not_come_back_while_another_agent_has_claimed_or_done_its_task(
+    store, clock, configure, starter, task, acceptance, did
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.discard(work)
+    store.commit(ClaimTask("cleo", SECOND, task), actor="cleo", now=clock())
+    if did == "done":
+        store.commit(EditTask(task, {"status": "done"}), actor="cleo", now=clock())
+    why = f"cleo has {did} #1 since: set it pending first, then bring the work of {work.agent} back"
+    with pytest.raises(Conflict, match=why):
+        acceptance.take_back(work)
+    assert task_queries.task(store.db, task).agent == "cleo"
+    assert work_queries.find(store.db, work.uid).state == "discarded"
+    store.commit(EditTask(task, {"status": "pending"}), actor="human", now=clock())
+    assert acceptance.take_back(work).state == "ready"
+    assert task_queries.task(store.db, task).agent == work.agent
 
 
 @pytest.mark.parametrize("was", ["failed", "working"])

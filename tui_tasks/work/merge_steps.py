@@ -347,6 +347,8 @@ def _check_restorable(store: Store, work: Work) -> bool:
     for one in rivals:
         if one.started_at >= ended_at:
             raise Conflict(f"{one.agent} is at work on its task now: discard that first", id=work.task_uid)
+    if not rivals:
+        work_queries.check_not_taken_over(store.db, work)
     if not os.path.isdir(work.repository):  # noqa: PTH112 - a plain question
         raise Conflict(f"the checkout {work.repository} is gone", path=work.repository)
     return bool(rivals)

@@ -12,7 +12,16 @@ from tests.tui.driving import SIZES, below, by_agent, lines, named, said, settle
 from tests.tui.evening import day
 from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.operations.jobs import CreateJob, DecideDue, DeleteJob, DisableJob, EditJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import (
+    CreateJob,
+    DecideDue,
+    DeleteJob,
+    DisableJob,
+    EditJob,
+    EnableJob,
+    FinishRun,
+    RunJob,
+)
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
@@ -377,6 +386,36 @@ async def test_a_key_for_a_job_to_which_the_cursor_came_by_itself_asks_before_it
         assert "The cursor moved here by itself." in shown(app) and not job_queries.open_runs(app.link.db, landed)
         await settle(pilot, "n", "r")
         await until(pilot, lambda: len(job_queries.open_runs(app.link.db, landed)) == 1)
+
+
+async def test_a_job_that_the_human_has_changed_since_the_cursor_came_to_it_is_deleted_at_once(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g")
+        pane = app.query_one("#schedule")
+        pane.row_list.move_to(jobs[2])
+        by_agent(jobs.plan, "human", DeleteJob(jobs[2]))
+        await until(pilot, lambda: pane.line is not None and pane.line.job.uid != jobs[2])
+        landed = pane.line.job
+        app.context.run(app.link.commit(DisableJob(landed.uid) if landed.enabled else EnableJob(landed.uid)))
+        await until(pilot, lambda: pane.line.job.enabled != landed.enabled)
+        await settle(pilot, "d")
+        await until(pilot, lambda: said(app).startswith("Deleted S"))
+
+
+async def test_letters_that_are_no_choice_do_not_move_to_the_yes_of_a_question(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g")
+        pane = app.query_one("#schedule")
+        pane.row_list.move_to(jobs[2])
+        by_agent(jobs.plan, "human", DeleteJob(jobs[2]))
+        await until(pilot, lambda: pane.line is not None and pane.line.job.uid != jobs[2])
+        landed = pane.line.job.uid
+        await settle(pilot, "d", "k")
+        assert "k is no choice here" in shown(app)
+        await settle(pilot, "g", "enter")
+        assert pane.line.job.uid == landed and len(app.screen_stack) == 1
 
 
 async def test_the_first_job_that_the_human_makes_starts_without_being_asked_about(plan, make_app):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.checks import Checks
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, agents_line, counts_line, lines, named, said, settle, shown, until
+from tests.tui.driving import SIZES, agents_line, by_agent, counts_line, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, state_of
 from tests.work.repositories import commit, git, write
@@ -23,7 +23,7 @@ from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.tasks import DeleteTask, EditTask
+from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import BeginMerge, CommentWork, GiveUpMerge, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.agents import session_queries
@@ -690,6 +690,28 @@ async def test_x_discards_once_confirmed_and_the_task_is_pending(plan, place, ma
         await until(pilot, lambda: "Discarded" in said(app))
         assert not isinstance(app.screen, ReviewScreen)
     assert state_of(plan, work) == "discarded"
+
+
+async def test_undo_of_a_discard_says_which_agent_has_claimed_the_task_meanwhile(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "x", "y")
+        await until(pilot, lambda: "Discarded" in said(app))
+        by_agent(plan, "cleo", ClaimTask("cleo", HOUR, plan[9]))
+        await settle(pilot, "u")
+        await until(pilot, lambda: "cleo has claimed #9 since: set it pending first" in said(app))
+    assert state_of(plan, work) == "discarded"
+
+
+async def test_a_discard_says_that_comments_which_are_not_sent_are_deleted(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "c", *"all", "enter", "x")
+        assert "Your 1 unsent comment is deleted." in " ".join(shown(app).split())
 
 
 async def test_p_shows_the_address_that_it_pushes_to_before_it_does(plan, place, make_app, monkeypatch):

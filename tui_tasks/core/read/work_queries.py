@@ -14,9 +14,10 @@ from tui_tasks.core.agent_snapshots import Auto, HumanMessage, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.record_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import Task, reader
-from tui_tasks.core.vocab import LIVE_WORK
+from tui_tasks.core.vocab import LIVE_WORK, RESERVED_AGENTS
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 SILENT_AFTER: Final = 5_000_000
@@ -210,6 +211,21 @@ def last_entry(db: Database, work: Work, kind: str) -> int | None:
         "SELECT max(seq) FROM journal WHERE task = ? AND uid = ? AND kind = ?", (work.task_uid, work.uid, kind)
     )
     return seq
+
+
+def check_not_taken_over(db: Database, work: Work) -> None:
+    """Refuse to bring discarded work back where another agent has taken its task up since, or has set it done.
+
+    Raises:
+        Conflict: who has, and what to do.
+    """
+    task = task_queries.any_task(db, work.task_uid)
+    if work.state != "discarded" or task is None or task.status not in ("in_progress", "done"):
+        return
+    if task.who not in (work.agent, *RESERVED_AGENTS):
+        did = "has claimed" if task.status == "in_progress" else "has done"
+        what = f"{task.who} {did} #{task.number} since"
+        raise Conflict(f"{what}: set it pending first, then bring the work of {work.agent} back", id=task.uid)
 
 
 def stands(work: Work, kind: str) -> bool:

@@ -204,6 +204,8 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     for other in work_queries.of_task(tx.db, task.uid):
         if other.state in vocab.LIVE_WORK and not op.is_race:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
+    if not op.is_race:
+        work_queries.check_not_taken_over(tx.db, work)
     merged_at = work.merged_at if op.kept else None
     was_merged = work.state == "merged"
     state = "ready" if op.failure is None else "failed"

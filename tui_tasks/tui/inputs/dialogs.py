@@ -162,7 +162,8 @@ class Choice(msgspec.Struct, frozen=True):
 class Menu(Dialog[str | None]):
     """A menu. A choice is made by its key, by Enter on the lit row, or by a click. Result: the key, or None.
 
-    The keys of choices go before `j` and `k`, which move otherwise.
+    The keys of choices go before `j` and `k`, which move otherwise, but not where `y` confirms something: letters that
+    are typed on must not lead to it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
@@ -175,6 +176,7 @@ class Menu(Dialog[str | None]):
         super().__init__(context)
         self._title = title
         self._choices = choices
+        self._confirms = any(choice.key == "y" for choice in choices)
         self._lit = next((at for at, choice in enumerate(choices) if choice.key == lit), -1)
 
     def compose(self) -> ComposeResult:
@@ -219,7 +221,7 @@ class Menu(Dialog[str | None]):
             self.context.say("Press the key of a choice, or go to one by ↑↓ first.")
         elif event.key == "enter":
             self._choose(self._choices[self._lit])
-        elif event.key in _MOVES:
+        elif event.key in _MOVES and not (event.is_printable and self._confirms):
             self._move(_MOVES[event.key])
         elif self.context.keymap.means(event.key, "quit"):
             self.action_leave()

@@ -266,7 +266,8 @@ class ReviewActions(Controller):
 
     async def do_work_discard(self) -> None:
         """Discard the work, once confirmed."""
-        done = await self._decided(discard(self._context, self._reviewed.facts.work))
+        work, unsent = self._reviewed.facts.work, len(self._reviewed.comments)
+        done = await self._decided(discard(self._context, work, unsent))
         if done is not None:
             self._screen.keep_comments([])
             self._screen.leave_what_is_over()

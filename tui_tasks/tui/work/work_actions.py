@@ -16,6 +16,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
@@ -153,16 +154,20 @@ async def decide(context: Context, act: Callable[[Acceptance], T]) -> T:
         context.link.catch_up()
 
 
-async def discard(context: Context, work: Work) -> str | None:
-    """End the agent and set the task pending, once confirmed; undo brings it back. Return what was done."""
+async def discard(context: Context, work: Work, unsent: int = 0) -> str | None:
+    """End the agent and set the task pending, once confirmed; undo brings it back, but not the `unsent` comments.
+
+    Return what was done.
+    """
     task = task_queries.any_task(context.db, work.task_uid)
     number = f" on #{task.number}" if task is not None else ""
     named = f"the work of {agent_text.who(work.agent, 30)}{number}"
     base = safe_line(work.base or "", 40)
     kept = f"{base} keeps its commits" if work.is_on_base else "Branch and files are kept"
+    lost = f" Your {count(unsent, 'unsent comment')} {'is' if unsent == 1 else 'are'} deleted." if unsent else ""
     from tui_tasks.tui.inputs.dialogs import confirm  # not needed for the first paint
 
-    if not await confirm(context, f"Discard {named}? {kept}.", "discard it", "keep it"):
+    if not await confirm(context, f"Discard {named}? {kept}.{lost}", "discard it", "keep it"):
         context.say(f"Not discarded: {named} stays as it is.")
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
