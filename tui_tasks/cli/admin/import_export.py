@@ -209,7 +209,7 @@ def _export(options: argparse.Namespace) -> int:
     if format_.is_folder and options.file is None:
         raise InvalidArgument("output", f"{format_.name} is a folder of files: name it by -o FOLDER")
     with open_store(options) as store, contextlib.ExitStack() as spooled:
-        lookup.check_both(options, store.db)
+        lookup.resolve_list(options, store.db)
         identity = identity_of(options)
         if format_.is_streamed:
             spool = spooled.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
@@ -311,7 +311,7 @@ def _import(options: argparse.Namespace) -> int:
             parsed = _read_file(format_, options.file, bar.step)
     with open_store(options) as store:
         _refuse_paused(store, identity)
-        lookup.check_named(options, store.db)
+        lookup.resolve_new_list(options, store.db)
         check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, now)
         target, project = options.list, identity.project
         importing = Importer(

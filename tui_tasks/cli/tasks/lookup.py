@@ -112,7 +112,7 @@ def lists_in_scope(session: Session) -> list[TaskList]:
     return [find_list(session.store.db, named)]
 
 
-def check_named(options: argparse.Namespace, db: Database) -> None:
+def resolve_new_list(options: argparse.Namespace, db: Database) -> None:
     """Set the named list to its handle; refuse to add to a list or a project that is not there.
 
     `--new` makes it; at a terminal the person is asked.
@@ -120,19 +120,19 @@ def check_named(options: argparse.Namespace, db: Database) -> None:
     Raises:
         NotFound: it is not there, and is not to be made.
     """
-    missing = _missing_list(db, options, "list") or _missing_project(db, options.project)
+    missing = _resolve(db, options, "list") or _missing_project(db, options.project)
     if missing is not None and not options.new:
         _offer(*missing)
 
 
-def check_target(options: argparse.Namespace, db: Database) -> None:
-    """Refuse to move a task to a list that is not there, as `check_named` does, and from a project that is not there.
+def resolve_target(options: argparse.Namespace, db: Database) -> None:
+    """Set the list to move a task to to its handle, as `resolve_new_list` does; refuse a project that is not there.
 
     Raises:
         NotFound: it is not there, and is not to be made.
     """
     check_project(options, db)
-    missing = _missing_list(db, options, "target")
+    missing = _resolve(db, options, "target")
     if missing is not None and not options.new:
         _offer(*missing)
 
@@ -162,20 +162,20 @@ def check_project(options: argparse.Namespace, db: Database) -> None:
         raise NotFound(*missing)
 
 
-def check_both(options: argparse.Namespace, db: Database) -> None:
+def resolve_list(options: argparse.Namespace, db: Database) -> None:
     """Set the named list to its handle; refuse a project, as `check_project` does, or a list that is not there.
 
     Raises:
         NotFound: it is not there.
     """
     check_project(options, db)
-    missing = _missing_list(db, options, "list")
+    missing = _resolve(db, options, "list")
     if missing is not None:
         kind, wrong, near = missing
         raise NotFound(kind, wrong, near or _LISTED)
 
 
-def _missing_list(db: Database, options: argparse.Namespace, option: str) -> tuple[str, str, str] | None:
+def _resolve(db: Database, options: argparse.Namespace, option: str) -> tuple[str, str, str] | None:
     """Set an option that names a list to the list's handle; return what is missing if there is no list of the name.
 
     Raises:

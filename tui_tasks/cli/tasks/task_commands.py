@@ -59,7 +59,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     from tui_tasks.dialects.command_tools import SHELL as VERBS
 
     with open_store(options) as store:
-        _check_named(name, options, store.db)
+        _resolve_names(name, options, store.db)
         session = session_of(options, store, VERBS)
         session.look_at_checks()
         if name in ("ls", "show", "next"):
@@ -83,18 +83,18 @@ def _print_json(options: argparse.Namespace) -> None:
     except NotFound:
         # Only this is slow: the name may be a plan's title.
         with open_store(options) as store:
-            _check_named("ls", options, store.db)
+            _resolve_names("ls", options, store.db)
         print_list(options.list)
 
 
-def _check_named(name: str, options: argparse.Namespace, db: Database) -> None:
-    """Refuse a list or a project that is named and not there."""
+def _resolve_names(name: str, options: argparse.Namespace, db: Database) -> None:
+    """Set named lists to their handles; refuse a list or a project that is not there."""
     if not options.project and not options.list and not getattr(options, "target", None):
         return
     from tui_tasks.cli.tasks import lookup
 
-    checks = {"add": lookup.check_named, "mv": lookup.check_target}
-    checks.get(name, lookup.check_both)(options, db)
+    resolvers = {"add": lookup.resolve_new_list, "mv": lookup.resolve_target}
+    resolvers.get(name, lookup.resolve_list)(options, db)
 
 
 # Their arguments

@@ -70,7 +70,7 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
         """Return what is known of why it failed or was not run: the reason, otherwise a line of its result."""
         if self.reason or self.outcome == "success":
             return for_people(self.reason or "")
-        from tui_tasks.text.output_lines import telling_line  # the first paint goes without
+        from tui_tasks.text.output_lines import telling_line  # the first paint does not wait for it
 
         return telling_line(self.tail or "")
 

@@ -219,7 +219,7 @@ def joined(batches: Sequence[StateChanges]) -> StateChanges:
 
 def changes_since(db: Database, since: int) -> StateChanges | None:
     """Return the changes after an entry of the journal; None when there are none."""
-    from tui_tasks.core.commit import rebalancing  # the first paint goes without
+    from tui_tasks.core.commit import rebalancing  # the first paint does not wait for it
 
     entries = changes(db, since, MAX_ENTRIES + 1)
     if not entries:

@@ -69,7 +69,7 @@ class AgentRowActions(Controller):
                 end = f" {key} discard ends it." if self._live_work() is not None else ""
                 return f"{name} has no hooks: it hears nothing.{end}"
         if action.id == "agent_give_back":
-            task = self.task_here
+            task = self.task_or_failed
             why = why_not_given_back(self._context, task) if task is not None else f"{name} has no task to give back."
             if why is not None:
                 return why
@@ -79,7 +79,7 @@ class AgentRowActions(Controller):
         member = self._screen.member
         if member is None:
             return "No agent is under the cursor."
-        name, task = agent_text.who(member.name, 30), self.task_here
+        name, task = agent_text.who(member.name, 30), self.task_or_failed
         if action == "work_end" and self._live_work() is None:
             return f"{name} is at no work that was started here."
         if action == "work_start" and (task is None or task.deleted):
@@ -101,7 +101,7 @@ class AgentRowActions(Controller):
         """Start another agent on the agent's task, or on the one at which it failed."""
         from tui_tasks.tui.work import start_form  # for those who start agents alone
 
-        if (task := self.task_here) is not None:
+        if (task := self.task_or_failed) is not None:
             await start_form.start(self._context, [task.uid], lambda: self._screen.is_active)
 
     async def do_work_end(self) -> None:
@@ -133,11 +133,11 @@ class AgentRowActions(Controller):
 
     async def do_agent_give_back(self) -> None:
         """Ask for the status of the agent's current task, or of the one at which it failed."""
-        if (task := self.task_here) is not None:
+        if (task := self.task_or_failed) is not None:
             await give_back(self._context, task)
 
     @property
-    def task_here(self) -> TaskLine | None:
+    def task_or_failed(self) -> TaskLine | None:
         """The task of the agent under the cursor, or the one at which it failed."""
         member = self._screen.member
         return member.failed_task or member.task if member is not None else None

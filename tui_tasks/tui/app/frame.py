@@ -211,7 +211,7 @@ class LiveChanges:
 
     def look_at_processes(self) -> None:
         """Look which processes of agents have ended, where no other screen records it."""
-        from tui_tasks.runner.processes import EndedProcesses  # the first paint goes without
+        from tui_tasks.runner.processes import EndedProcesses  # the first paint does not wait for it
 
         db = self._link.db
         if not isinstance(db.has_ended, EndedProcesses):

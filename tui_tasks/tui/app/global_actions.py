@@ -144,7 +144,7 @@ class GlobalActions(Controller):
 
     @cached_property
     def _undo_actions(self) -> UndoActions:
-        from tui_tasks.tui.app.undo_actions import UndoActions  # the first paint goes without
+        from tui_tasks.tui.app.undo_actions import UndoActions  # the first paint does not wait for it
 
         return UndoActions(self._context, self._opened_at)
 

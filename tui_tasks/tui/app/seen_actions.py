@@ -1,4 +1,4 @@
-"""Marking all as seen, putting failures away, and bringing back what was; the first paint goes without."""
+"""Marking all as seen, putting failures away, and bringing back what was; imported after the first paint."""
 
 from __future__ import annotations
 

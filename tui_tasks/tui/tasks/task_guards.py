@@ -88,7 +88,7 @@ class Landing:
         return (who, status) if self._is_too_late(at) else None
 
     def _is_too_late(self, at: float) -> bool:
-        from tui_tasks.tui.asks.answer_keys import Reading  # the first paint goes without
+        from tui_tasks.tui.asks.answer_keys import Reading  # the first paint does not wait for it
 
         return not Reading(self._context).is_long_since(at)
 

@@ -64,7 +64,7 @@ def failed_check(context: Context, task: TaskLine) -> str | None:
     """Return `tests failed: 1 failed, 1 passed` of a task that needs the human because a check has failed."""
     if task.uid not in context.state.failing_checks:
         return None
-    from tui_tasks.text.output_lines import check_failure  # the first paint goes without
+    from tui_tasks.text.output_lines import check_failure  # the first paint does not wait for it
 
     failed = [check for check in checks_of(context, task) if check.state == "failed"]
     # The mark of the task's state says it too.
@@ -131,7 +131,7 @@ _ENDED: Final = {
 
 def ended_text(checks: Iterable[Check]) -> str:
     """Return how the runs of checks ended: `tests failed: assert 403 == 200, types passed while files changed`."""
-    from tui_tasks.text.output_lines import check_failure  # the first paint goes without
+    from tui_tasks.text.output_lines import check_failure  # the first paint does not wait for it
 
     ends = []
     for check in checks:
