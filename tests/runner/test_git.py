@@ -231,11 +231,11 @@ def opened(folder: Path, act: Callable[[WorkTree], object]) -> object:
         return act(work_tree)
 
 
-def cut_off(folder: Path, *, undo: bool) -> object:
+def cut_off(folder: Path, *, undo: bool) -> None:
     """Carry on where a merge of the last commit has written some files."""
     old, new = (run(folder, "rev-parse", at).strip() for at in ("HEAD", "HEAD"))
     merge = merging.Merge("ff", "work", old, new, new, str(folder))
-    return removed_worktrees.clear_leftovers(folder, merge, undo=undo, lock_seconds=0)
+    removed_worktrees.clear_leftovers(folder, merge, undo=undo, lock_seconds=0)
 
 
 def merged_lines(folder: Path) -> object:

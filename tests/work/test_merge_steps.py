@@ -17,6 +17,7 @@ from tests.work.conftest import git
 from tests.work.test_accepting import branches, titles
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.agent_snapshots import Process
+from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, RunWork, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -35,11 +36,11 @@ GONE = Process()
 def begun(store, clock, repo, configure, starter, task, acceptance):
     """Return a work whose merge was written down by a process that is gone, and the merge."""
 
-    def begin(**more) -> tuple[object, Merge]:
+    def begin(method="squash", **more) -> tuple[object, Merge]:
         configure(COMMITS)
         work = starter.start(task, ROBOT).work
         review = acceptance.review(work)
-        merge = merging.prepare(repo, review, "squash", "Rotate", Identity("Ada", "ada@x"))
+        merge = merging.prepare(repo, review, method, "Rotate", Identity("Ada", "ada@x"))
         intent = msgspec.to_builtins(Intent("merge", merge, GONE, **more))
         store.commit(BeginMerge(work.uid, intent), actor="human", now=clock())
         return work_queries.find(store.db, work.uid), merge
@@ -64,6 +65,28 @@ def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended(store, clock, 
     assert task_queries.task(store.db, task).status == "done"
     assert not worktree(store).exists() and branches(repo) == ["main"]
     assert recovery.recover(store, clock()) == []
+
+
+def entries(store) -> int:
+    return journal.newest(store.db)
+
+
+@pytest.mark.parametrize("method", ["squash", "ff"])
+def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended_although_main_has_moved_on(
+    store, clock, repo, begun, method
+):
+    work, merge = begun(method=method)
+    base_branch.carry_out(repo, merge)
+    git(repo, "commit", "--allow-empty", "-qm", "Go on")
+    assert recovery.recover(store, clock()) == ["ended the merge of robot-1"]
+    assert work_queries.find(store.db, work.uid).state == "merged"
+
+
+def test_work_that_came_into_main_by_a_merge_of_somebody_else_is_not_taken_for_merged(store, clock, repo, begun):
+    work, merge = begun(method="ff")
+    git(repo, "merge", "--no-ff", "-q", "-m", "Merge it by hand", merge.head)
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1"]
+    assert work_queries.find(store.db, work.uid).state == "ready"
 
 
 @pytest.mark.parametrize("slow", [0, 1, 2, 3, 5, 8, 13, 21])
@@ -122,6 +145,50 @@ def test_an_undo_that_was_cut_off_is_carried_on(store, clock, repo, configure, s
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)
     assert titles(repo) == ["First"] and worktree(store).is_dir()
+
+
+@pytest.fixture
+def undoing(store, clock, repo, configure, starter, task, acceptance):
+    """Return a merged work whose undo was written down by a process that is gone, and its merge."""
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    merge = acceptance.accept(work, acceptance.review(work)).merge
+    store.commit(SetWork(work.uid, {"intent": msgspec.to_builtins(Intent("undo", merge, GONE))}), actor="human", now=1)
+    return work, merge
+
+
+def test_an_undo_that_was_cut_off_after_main_moved_back_ends_although_main_has_moved_on(store, clock, repo, undoing):
+    work, merge = undoing
+    base_branch.take_back(repo, merge)
+    git(repo, "commit", "--allow-empty", "-qm", "Go on")
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1, as was begun"]
+    assert work_queries.find(store.db, work.uid).state == "ready"
+    before = entries(store)
+    assert recovery.recover(store, clock()) == []
+    assert entries(store) == before and titles(repo)[0] == "Go on"
+
+
+def test_an_undo_that_was_cut_off_before_main_moved_is_given_up_once_others_have_built_on_the_merge(
+    store, clock, repo, undoing
+):
+    work, _ = undoing
+    git(repo, "commit", "--allow-empty", "-qm", "Go on")
+    [line] = recovery.recover(store, clock())
+    assert line == "gave up the undo of robot-1: main has commits since the merge: revert it instead"
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent) == ("merged", None)
+    before = entries(store)
+    assert recovery.recover(store, clock()) == [] and entries(store) == before
+
+
+def test_an_undo_that_waits_for_the_human_writes_nothing_at_each_look(store, clock, repo, undoing):
+    (repo / "a.txt").write_text("mine\n")
+    git(repo, "add", "a.txt")
+    before = entries(store)
+    for _ in range(2):
+        [line] = recovery.recover(store, clock())
+        assert line.startswith("the merge of robot-1 is not ended: commit a.txt")
+    assert entries(store) == before
 
 
 def test_the_second_worktree_of_a_merge_that_was_cut_off_is_removed(store, clock, repo, tmp_path, begun):

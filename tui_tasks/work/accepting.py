@@ -366,7 +366,7 @@ class Acceptance:
 
 def _has_moved(root: Path, merge: Merge) -> bool:
     with contextlib.suppress(GitFailed):
-        return worktrees.commit_of(root, f"refs/heads/{merge.base}") == merge.new
+        return base_branch.stands(root, merge)
     return False
 
 

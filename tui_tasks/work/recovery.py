@@ -7,13 +7,12 @@ gone is found by its row, and a worktree without a row by its folder.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
-
-import msgspec
 
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal, StorageFailed
@@ -26,7 +25,8 @@ from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import SECOND
 from tui_tasks.work import agent_worktrees, clean_up, merge_steps
 from tui_tasks.work.agent_terminals import Terminals
-from tui_tasks.work.git import worktrees
+from tui_tasks.work.git import base_branch, worktrees
+from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.git.removed_worktrees import clear_leftovers
 from tui_tasks.work.merge_steps import Intent
 
@@ -76,18 +76,32 @@ def recover_merge(store: Store, work: Work, clock: Callable[[], int]) -> str | N
         GitFailed: git failed.
         OSError: a file cannot be moved.
     """
-    work = work_queries.find(store.db, work.uid)
-    intent = merge_steps.intent_of(work)
-    if intent is None or not merge_steps.is_cut_off(intent):
-        return None
-    claimed = msgspec.structs.replace(intent, process=merge_steps.this_process())
-    store.commit(SetWork(work.uid, {"intent": msgspec.to_builtins(claimed)}), actor=SYSTEM, now=clock())
+    work_queries.check_here(store.db, work)
+    with _locked(Path(work.repository)) as is_ours:
+        work = work_queries.find(store.db, work.uid)
+        intent = merge_steps.intent_of(work)
+        if not is_ours or intent is None or not merge_steps.is_cut_off(intent):
+            return None
+        return _carry_on(store, work, intent, clock)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Lock a checkout against the recovery of other processes; yield whether none of them has it.
+
+    A recovery that fails is tried again at each look, so it leaves no entry in the journal.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return _carry_on(store, work_queries.find(store.db, work.uid), intent, clock)
-    except BaseException:
-        with contextlib.suppress(Refusal):  # it may be ended all the same
-            store.commit(SetWork(work.uid, {"intent": work.intent}), actor=SYSTEM, now=clock())
-        raise
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        is_ours = False
+    else:
+        is_ours = True
+    try:
+        yield is_ours
+    finally:
+        os.close(handle)
 
 
 def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]) -> str:
@@ -95,7 +109,8 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
     if intent.step == "merge":
         if intent.proof is not None:
             worktrees.drop(root, Path(intent.proof))
-        if not clear_leftovers(root, merge):
+        clear_leftovers(root, merge)
+        if not base_branch.stands(root, merge):
             store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
             return f"undid the merge of {work.agent}"
         # The human has decided it, and a check that has not passed was looked at then.
@@ -103,7 +118,11 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
         return f"ended the merge of {work.agent}"
     if intent.step == "undo":
         clear_leftovers(root, merge, undo=merge.method != "revert")
-        merge_steps.move_back(store, work, merge, actor=HUMAN, clock=clock)
+        try:
+            merge_steps.move_back(store, work, merge, actor=HUMAN, clock=clock)
+        except Moved as moved:  # the merge stands, and no other look could do more
+            store.commit(SetWork(work.uid, {"intent": None}), actor=SYSTEM, now=clock())
+            return f"gave up the undo of {work.agent}: {moved}"
         return f"undid the merge of {work.agent}, as was begun"
     notes = clean_up.clean_up(store, work, clock=clock)
     return notes[0] if notes else f"cleaned up after {work.agent}"

@@ -7,21 +7,24 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.conftest import START
-from tests.work.repositories import Place, commit, copy, git, make, write
+from tests.work.repositories import ME, Place, commit, copy, git, make, reviewed, write
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise.screen_program import quitting_lines
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import InputRequested, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
-from tui_tasks.core.operations.work import DiscardWork, FailWork, ReportWork, RunWork, StartWork
+from tui_tasks.core.operations.work import BeginMerge, DiscardWork, FailWork, ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import screen_presence
 from tui_tasks.state import callers
+from tui_tasks.work.git import base_branch, merging
+from tui_tasks.work.merge_steps import Intent
 
 Run = Callable[[str], tuple[int, str, str]]
 
@@ -329,3 +332,16 @@ def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(ru
     for line in ("ls", "work ls"):
         assert "skipped by bob" in run(line)[1], line
     assert run("ls status:needs_you")[1] == ""
+
+
+def test_a_merge_that_was_cut_off_is_recorded_before_the_next_merge(run: Run, database: Path, place: Place) -> None:
+    with Store(str(database)) as store:
+        work = work_queries.everything(store.db)[-1]
+        merge = merging.prepare(place.root, reviewed(place.tree, "main", "task/1"), "squash", "Rotate", ME)
+        store.commit(BeginMerge(work.uid, msgspec.to_builtins(Intent("merge", merge))), actor="human", now=START)
+    base_branch.carry_out(place.root, merge)
+    git(place.root, "commit", "--allow-empty", "-qm", "Go on")
+    status, _, told = run(f"work merge 1 {seen(place)}")
+    assert status and told.startswith("ended the merge of claude-1\n"), told
+    assert state(database) == "merged"
+    assert git(place.root, "log", "--format=%s") == "Go on\nRotate\nFirst"

@@ -217,7 +217,8 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
     (place.root / ".git" / "index.lock").write_text("")
     with pytest.raises(Conflict, match="git still works there"):
         removed_worktrees.clear_leftovers(place.root, merge)
-    assert not removed_worktrees.clear_leftovers(place.root, merge, lock_seconds=0)
+    removed_worktrees.clear_leftovers(place.root, merge, lock_seconds=0)
+    assert not base_branch.stands(place.root, merge)
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
     base_branch.carry_out(place.root, merge)
     assert git(place.root, "status", "--porcelain", "--branch").splitlines() == ["## main", "?? mine.txt"]

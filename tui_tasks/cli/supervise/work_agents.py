@@ -101,11 +101,19 @@ def refresh(store: Store) -> None:
     if store.read_only:
         return
     from tui_tasks.hooks import session_processes
-    from tui_tasks.work import recovery, work_outcomes
+    from tui_tasks.work import work_outcomes
 
     session_processes.end_departed(store, clock.now())
-    recovery.recover(store, clock.now())
+    recover(store)
     work_outcomes.look(store, clock.now())
+
+
+def recover(store: Store) -> None:
+    """Carry on or take back what was interrupted, and print what was done on standard error."""
+    from tui_tasks.work import recovery
+
+    for line in recovery.recover(store, clock.now()):
+        print(safe_line(line), file=sys.stderr)
 
 
 def acceptance_of(options: argparse.Namespace, store: Store) -> Acceptance:

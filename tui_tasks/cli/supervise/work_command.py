@@ -20,6 +20,7 @@ from tui_tasks.cli.supervise.work_agents import (
     declare_base,
     declare_one,
     print_changed,
+    recover,
     refresh,
     work_json,
     work_of,
@@ -144,6 +145,7 @@ def _merge(options: argparse.Namespace) -> None:
     from tui_tasks.work.git import merging
 
     with open_store(options) as store:
+        recover(store)
         task, work, acceptance, review = _reviewed(options, store, merges=True)
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")

@@ -38,9 +38,9 @@ def carry_out(root: Path, merge: Merge) -> None:
         Moved: the base branch is at another commit.
     """
     with _base_of(root, merge) as base:
-        if base.commit == merge.new:
-            return
-        if base.commit != merge.old:
+        if base.commit != merge.old or merge.is_empty:
+            if stands(root, merge):
+                return
             raise Moved(f"{merge.base} has moved since the merge was made: look again", base=merge.base)
         if base.work_tree is None:
             words = ("update-ref", "--no-deref", "-m", f"tui-tasks: {merge.method}", base.ref, merge.new, merge.old)
@@ -53,7 +53,7 @@ def carry_out(root: Path, merge: Merge) -> None:
             worktrees.refuse_untracked(base.work_tree, merge.old, merge.new)
             worktrees.refuse_hidden(base.work_tree, merge.old, merge.new)
             raise
-    if worktrees.commit_of(root, base.ref) != merge.new:
+    if not stands(root, merge):
         raise Moved(f"{merge.base} was moved by somebody else meanwhile: look again", base=merge.base)
 
 
@@ -97,13 +97,32 @@ def check_movable(root: Path, merge: Merge) -> None:
             check_clean(base.work_tree, merge.base, merge.old, merge.new)
 
 
-def is_built_upon(root: Path, merge: Merge) -> bool:
-    """Return whether the base branch has moved on since a merge, so that only a revert undoes it.
+def stands(root: Path, merge: Merge) -> bool:
+    """Return whether the base branch was moved to the merged commit and still has it, at its end or below others.
+
+    Only this merge can have moved it to a commit that it made. Commits of the agent's own may have come in by a merge
+    of somebody else: they count where the branch itself was at the last of them.
 
     Raises:
         GitFailed: git failed.
     """
-    return worktrees.commit_of(root, f"refs/heads/{merge.base}") not in (merge.new, merge.old)
+    now = worktrees.commit_of(root, f"refs/heads/{merge.base}")
+    if now == merge.new:
+        return True
+    if now is None or merge.is_empty or worktrees.commit_of(root, merge.new) is None:
+        return False
+    if merge.new != merge.head:
+        return worktrees.is_ancestor(root, merge.new, now)
+    return merge.new in git.run(root, "rev-list", "--first-parent", now, f"^{merge.old}", "--").text.split()
+
+
+def is_built_upon(root: Path, merge: Merge) -> bool:
+    """Return whether the base branch has commits since a merge, so that only a revert undoes it.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    return worktrees.commit_of(root, f"refs/heads/{merge.base}") != merge.new and stands(root, merge)
 
 
 def way_back(root: Path, merge: Merge | None) -> WayBack:
@@ -118,7 +137,8 @@ def way_back(root: Path, merge: Merge | None) -> WayBack:
 
 
 def take_back(root: Path, merge: Merge) -> None:
-    """Move the base branch back to where it was before a merge. A second call after a crash carries on.
+    """Move the base branch back to where it was before a merge; one that lacks the merge stays where it is. A second
+    call after a crash carries on.
 
     Raises:
         Conflict: the base is checked out with changes.
@@ -126,10 +146,10 @@ def take_back(root: Path, merge: Merge) -> None:
         Moved: somebody has built upon the merge: `prepare_revert` undoes it.
     """
     with _base_of(root, merge) as base:
-        if base.commit == merge.old:
-            return
         if base.commit != merge.new:
-            raise Moved(f"{merge.base} has commits since the merge: revert it instead", base=merge.base)
+            if is_built_upon(root, merge):
+                raise Moved(f"{merge.base} has commits since the merge: revert it instead", base=merge.base)
+            return
         if base.work_tree is None:
             git.run(root, "update-ref", "--no-deref", "-m", "tui-tasks: undo", base.ref, merge.old, merge.new)
             return

@@ -225,8 +225,8 @@ STALE_LOCK_SECONDS: Final = 10.0
 """A lock file that has not changed for so long after a crash belongs to a git that was killed."""
 
 
-def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_seconds: float = STALE_LOCK_SECONDS) -> bool:
-    """Clear away what a killed `carry_out` or `take_back` has left half done; return whether the base has moved.
+def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_seconds: float = STALE_LOCK_SECONDS) -> None:
+    """Clear away what a killed `carry_out` or `take_back` has left half done.
 
     To be called when the process that wrote down the merge is gone. Files that were half written are put to how the
     branch has them; what they were is in a commit below `refs/tui-tasks/recovered`.
@@ -244,7 +244,6 @@ def clear_leftovers(root: Path, merge: Merge, *, undo: bool = False, lock_second
             for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
                 clear_lock(work_tree.directory / name, lock_seconds)
             _repair(work_tree, source, target, now)
-    return now == target
 
 
 def clear_lock(path: Path, seconds: float = STALE_LOCK_SECONDS) -> None:
