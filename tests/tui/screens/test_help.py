@@ -232,6 +232,7 @@ async def test_the_settings_name_each_value_and_where_it_comes_from_and_enter_ed
         assert rows["bell"].rstrip().endswith("this start, then false"), "the screen began with another"
         assert rows["notify"].rstrip().endswith("default")
         assert re.search(r'keep = "titles" .* config\.toml:5$', rows["sessions.keep"].rstrip())
+        assert [name for name in rows if "Open questions of one agent" in rows[name]] == ["asks.limit"]
         await settle(pilot, "G")
         assert any(line.startswith(" > work") for line in lines(app)), "it scrolls"
         await settle(pilot, "enter")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,13 +72,20 @@ def _rows(running: Config, held: Config, field: Any, text: str, file: str) -> It
     if name in _OF_START and (now := getattr(running, name)) != value:
         yield _named(name, now), f"this start, then {_json(value)}", about
     elif isinstance(value, msgspec.Struct):
-        for part in type(value).__struct_fields__:
-            yield _named(f"{name}.{part}", getattr(value, part)), source(part), about
+        parts = ((part, getattr(value, part)) for part in type(value).__struct_fields__)
+        yield from _part_rows(name, parts, source, about)
     elif isinstance(value, dict) and value:
-        for part, given in value.items():
-            yield _named(f"{name}.{part}", given), source(part), about
+        yield from _part_rows(name, value.items(), source, about)
     else:
         yield _named(name, value), source(), about
+
+
+def _part_rows(
+    name: str, parts: Iterable[tuple[str, Any]], source: Callable[[str], str], about: str
+) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each part of a table; the first says what the table is for."""
+    for at, (part, value) in enumerate(parts):
+        yield _named(f"{name}.{part}", value), source(part), "" if at else about
 
 
 def _named(name: str, value: Any) -> str:
