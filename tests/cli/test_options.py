@@ -287,8 +287,18 @@ LIMIT = "tui-tasks work start: argument --limit"
             "tui-tasks work merge: unrecognized arguments: --into x; `tui-tasks w",
         ),
         (["work", "start", "1", "--limit", "hours=1"], 2, f"{LIMIT}: no limit 'hours'; use one of tokens, cost_usd, m"),
+        *(
+            (
+                ["work", "start", "1", "--limit", f"cost_usd={value}"],
+                2,
+                f"{LIMIT}: 'cost_usd={value}': cost_usd takes US",
+            )
+            for value in ("inf", "nan", "1e400", "-1")
+        ),
+        (["work", "start", "1", "--limit", "tokens=1e9999"], 2, f"{LIMIT}: 'tokens=1e9999': tokens takes a whole nu"),
+        (["work", "start", "1", "--limit", "minutes=-1"], 2, f"{LIMIT}: 'minutes=-1': minutes takes a whole number fr"),
         (["work", "start", "1", "--limit", "turns=x"], 2, f"{LIMIT}: 'turns=x' has no number: write it like `turns=1`"),
-        (["work", "start", "1", "--limit", "turns=0"], 2, f"{LIMIT}: 'turns=0': Expected `int` >= 1; `tui-tasks work "),
+        (["work", "start", "1", "--limit", "turns=0"], 2, f"{LIMIT}: 'turns=0': turns takes a whole number from 1; `"),
         (["import", "jsonl", "no.jsonl", "--db", "x.db"], 1, "tui-tasks import: no.jsonl cannot be used: No such file"),
         (["backup", "file/b.db", "--db", "x.db"], 1, "tui-tasks: cannot make file/b.db: Not a directory; name another"),
     ],

@@ -187,3 +187,11 @@ def test_hooks_know_the_programs_that_the_settings_name() -> None:
     assert hooks.PROGRAM_NAMES == work_settings.PROGRAM_NAMES
     assert set(config.DEFAULT_WAITS) == {*hooks.PROGRAM_NAMES}
     assert {*hooks.PROGRAM_NAMES} < {*program_files.PROGRAMS}
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e400", "0"])
+def test_a_limit_of_money_without_an_end_is_refused_in_the_settings(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"work = {{ limits = {{ cost_usd = {value} }} }}\n")
+    given, (problem,) = config.load(file)
+    assert problem.message.endswith("at `$.limits.cost_usd`") and not given.work

@@ -8,6 +8,7 @@ import pytest
 
 from tests.work.conftest import git
 from tui_tasks.core.agent_snapshots import Process
+from tui_tasks.core.errors import InvalidArgument, StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, SendMessage
 from tui_tasks.core.operations.sessions import (
     EndSession,
@@ -29,10 +30,11 @@ from tui_tasks.core.operations.work import (
 )
 from tui_tasks.core.read import ask_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_views, session_queries
+from tui_tasks.core.rules import work_limit_rules
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import LimitSettings
-from tui_tasks.work import comments, work_outcomes
+from tui_tasks.work import comments, recovery, work_outcomes
 from tui_tasks.work.agent_terminals import Terminals
 from tui_tasks.work.work_outcomes import most_used
 
@@ -348,3 +350,26 @@ def test_each_limit_is_counted_in_its_unit(store, clock, work, limits, text):
 def test_without_limits_nothing_is_counted(store, clock, work):
     found = work()
     assert most_used(store, found, session_queries.seen(store.db, "claude-1"), LimitSettings(), clock()) is None
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 0, -1])
+def test_a_limit_that_is_no_number_above_0_is_not_stored(work, value):
+    with pytest.raises(InvalidArgument, match="the limit cost_usd must be a number above 0"):
+        work(cost_usd=value)
+
+
+def test_a_stored_limit_that_is_no_number_limits_nothing_and_is_named(store, clock, work):
+    found = work(cost_usd=2.0)
+    store.db.sql("UPDATE work SET limits = ? WHERE uid = ?", ('{"own":{"cost_usd":null}}', found.uid))
+    use(store, clock, 1_000, 900.0)
+    work_outcomes.look(store, clock.forward(1))
+    assert shown(store, clock) == "its limit cost_usd is no number, so it has none"
+    assert work_queries.find(store.db, found.uid).state == "working"
+    assert any("its limit cost_usd is no number" in line for line in recovery.orphans(store))
+
+
+def test_limits_that_were_changed_by_hand_are_named(store, work):
+    found = work(cost_usd=2.0)
+    store.db.sql("UPDATE work SET limits = ? WHERE uid = ?", ('{"own":{"cost_usd":"two"}}', found.uid))
+    with pytest.raises(StorageFailed, match="the field limits of the work of claude-1"):
+        work_limit_rules.limits_of(work_queries.find(store.db, found.uid))

@@ -45,7 +45,7 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """
 
     tokens: Annotated[int, Meta(ge=1)] | None = None
-    cost_usd: Annotated[float, Meta(gt=0)] | None = None
+    cost_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
     minutes: Annotated[int, Meta(ge=1)] | None = None
     turns: Annotated[int, Meta(ge=1)] | None = None
     context: Annotated[float, Meta(gt=0, le=1)] | None = None

@@ -18,8 +18,9 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.work import FailWork, GiveUpMerge, SetWork
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.rules import work_limit_rules
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import HUMAN, SYSTEM
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.installation import data_folder
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import SECOND
@@ -159,6 +160,9 @@ def orphans(store: Store) -> Iterator[str]:
         if work.state in ("starting", "working", "ready", "conflict") and not Path(work.worktree).is_dir():
             yield f"work of {work.agent}: its worktree {work.worktree} is gone; discard it"
         try:
+            wrong = work_limit_rules.wrong_limit(work) if work.state in LIVE_WORK else None
+            if wrong is not None:
+                yield f"work of {work.agent}: {wrong}; discard it and start it again to set one"
             intent = merge_steps.intent_of(work)
         except StorageFailed as damaged:
             yield str(damaged)

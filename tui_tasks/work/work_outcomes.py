@@ -158,7 +158,7 @@ def look_at(
     stop = None
     if work.state == "working" and seen is not None and seen.session.state != session_queries.GONE:
         use = most_used(store, work, seen, settings, now)
-        counts["near"] = near_limit(use) or _first_question(store, work, now)
+        counts["near"] = near_limit(use) or work_limit_rules.wrong_limit(work) or _first_question(store, work, now)
         if (stop := reached_limit(work, use)) is not None:
             operations.append(stop)
     elif work.state == "ready" and counts["ahead"] and counts["behind"]:

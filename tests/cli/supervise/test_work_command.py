@@ -334,6 +334,11 @@ def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(ru
     assert run("ls status:needs_you")[1] == ""
 
 
+def test_a_restore_of_work_that_waits_says_the_next_step(run: Run) -> None:
+    status, _, told = run("work restore 1")
+    assert status and "the work is ready: nothing to undo; `tui-tasks work review` shows it" in told
+
+
 def test_a_merge_that_was_cut_off_is_recorded_before_the_next_merge(run: Run, database: Path, place: Place) -> None:
     with Store(str(database)) as store:
         work = work_queries.everything(store.db)[-1]

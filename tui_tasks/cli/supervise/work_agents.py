@@ -162,13 +162,22 @@ def _limit(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     if name not in LimitSettings.__struct_fields__:
         raise argparse.ArgumentTypeError(f"no limit {name!r}; use one of {', '.join(LimitSettings.__struct_fields__)}")
+    shown = repr(text[:60])
     try:
         checked = msgspec.convert({name: float(value)}, LimitSettings, strict=False)
-    except msgspec.ValidationError as error:
-        raise argparse.ArgumentTypeError(f"{text!r}: {str(error).partition(' - at')[0]}") from None
+    except msgspec.ValidationError:
+        raise argparse.ArgumentTypeError(f"{shown}: {name} takes {_LIMITS.get(name, _WHOLE)}") from None
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} has no number: write it like `{name}=1`") from None
+        raise argparse.ArgumentTypeError(f"{shown} has no number: write it like `{name}=1`") from None
     return name, getattr(checked, name)
+
+
+_WHOLE: Final = "a whole number from 1"
+_LIMITS: Final = {
+    "cost_usd": "US dollars: a number above 0, up to 1,000,000",
+    "context": "a share of the context window: a number above 0, up to 1",
+}
+"""What a limit takes that is no whole number."""
 
 
 def _start(options: argparse.Namespace) -> None:

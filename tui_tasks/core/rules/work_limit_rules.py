@@ -7,12 +7,14 @@ by its first size.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Ask, Work
-from tui_tasks.core.errors import Conflict
+from tui_tasks.core.errors import Conflict, InvalidArgument, StorageFailed
 from tui_tasks.core.operations.asks import OpenAsk, SendMessage
 from tui_tasks.core.operations.work import LimitWork
 from tui_tasks.core.read import work_queries
@@ -30,14 +32,14 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """The column `limits` of a work.
 
     Attributes:
-        own: limits of this work, by name; the settings have the others.
+        own: limits of this work, by name; the settings have the others. None: a value that is no number, and no limit.
         raised: how often the human let the agent go on, by the name of the limit.
         reached: the limit that was reached last.
         ask: the question about it, until it is answered.
         is_stopped: whether the human said that the agent is to stop there.
     """
 
-    own: dict[str, float] = {}
+    own: dict[str, float | None] = {}
     raised: dict[str, int] = {}
     reached: str | None = None
     ask: str | None = None
@@ -45,14 +47,40 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def limits_of(work: Work) -> Limits:
-    """Return the limits of a work."""
-    return msgspec.convert(work.limits or {}, Limits)
+    """Return the limits of a work.
+
+    Raises:
+        StorageFailed: the row was changed by other means.
+    """
+    try:
+        return msgspec.convert(work.limits or {}, Limits)
+    except msgspec.ValidationError:
+        what = f"the field limits of the work of {work.agent} (uid {work.uid}) is not what this program writes"
+        raise StorageFailed(f"{what}. Restore a backup", retryable=False) from None
 
 
 def limits_in_force(work: Work, settings: dict[str, float]) -> dict[str, float]:
     """Return the limits that hold for a work now, by name; `settings` are those of the settings."""
     limits = limits_of(work)
-    return {name: value * (1 + limits.raised.get(name, 0)) for name, value in {**settings, **limits.own}.items()}
+    own = {name: value for name, value in {**settings, **limits.own}.items() if value is not None}
+    return {name: value * (1 + limits.raised.get(name, 0)) for name, value in own.items()}
+
+
+def wrong_limit(work: Work) -> str | None:
+    """Return that a limit of a work is no number, for people; None if all are."""
+    wrong = [name for name, value in limits_of(work).own.items() if value is None]
+    return f"its limit {wrong[0]} is no number, so it has none" if wrong else None
+
+
+def check_limits(limits: Mapping[str, float]) -> None:
+    """Refuse limits that JSON cannot hold.
+
+    Raises:
+        InvalidArgument: one is not above 0, or has no end.
+    """
+    for name, value in limits.items():
+        if not 0 < value < math.inf:
+            raise InvalidArgument("limits", f"the limit {name} must be a number above 0 that has an end")
 
 
 def is_stopped_at_limit(work: Work) -> bool:

@@ -103,6 +103,10 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
             cannot be taken up.
     """
     require_human(tx)
+    if op.limits:
+        from tui_tasks.core.rules import work_limit_rules  # it is built upon this module
+
+        work_limit_rules.check_limits(op.limits)
     task = task_queries.task(tx.db, op.task_uid)
     _refuse_start(tx, op, task)
     uid = tx.new_uid()
