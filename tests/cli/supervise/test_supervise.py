@@ -523,6 +523,31 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
         assert found.created_by == "shell"
 
 
+def test_a_name_that_looks_like_a_number_takes_no_other_jobs_number(run: Run) -> None:
+    for name in ("Backup", "S1", "1", "#1"):
+        assert run(f"jobs new '{name}' 'Do it'")[0] == 0
+    assert [line.split("  [")[0].split() for line in run("jobs")[1].splitlines()] == [
+        ["S1", "Backup"],
+        ["S2", '"S1"'],
+        ["S3", '"1"'],
+        ["S4", '"#1"'],
+    ]
+    assert run("""jobs new '"S1"' 'Do it'""")[0] == 0
+    for reference in ("S1", "s1", "1", "#1"):
+        assert run(f"jobs show {reference}")[1].startswith("Backup\nS1  ")
+    assert run("""jobs show '"S1"'""")[1].startswith('"S1"\nS2  ')
+    assert run("jobs run S1")[1] == "starts now: Backup\n"
+    assert run("jobs rm S1")[1] == "deleted: Backup\n"
+    assert run("jobs rm S1")[1] == """tui-tasks: no job S1; the job of that name is '"S1"'\n"""
+    assert run("""jobs rm '"S1"'""")[1] == 'deleted: "S1"\n'
+
+
+def test_a_job_of_a_number_with_thousands_of_digits_is_not_found(run: Run) -> None:
+    assert run("jobs new Backup 'Do it'")[0] == 0
+    status, told = run(f"jobs show {'9' * 5_000}")[:2]
+    assert status and told.startswith("tui-tasks: no job 999") and len(told) < 200
+
+
 def test_a_jobs_runner_is_named_where_it_is_made_or_changed_and_a_missing_one_is_told_of(
     run: Run, database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

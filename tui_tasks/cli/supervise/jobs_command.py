@@ -34,9 +34,11 @@ from tui_tasks.text.safe import TEXT_CHARS, in_quotes, name_text, safe_line
 from tui_tasks.text.times import moment
 from tui_tasks.tui.schedule import job_text
 
-_JOB: Final = "its name, its number, or the beginning of its id"
+_JOB: Final = "its number, its name (in quotes, '\"S1\"', if that looks like a number), or the beginning of its id"
 _TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates"
 _RUNS: Final = 20
+_MAX_SAID: Final = 60
+"""How much of a word is repeated in an error."""
 _NEW: Final = "tui-tasks jobs new Audit 'Read the log.' --when '9:00 mon-fri' --process --timeout 600 --retries 2"
 _EDIT: Final = "tui-tasks jobs edit Audit --when @daily --catch-up none"
 _SETTINGS: Final = {
@@ -87,34 +89,50 @@ def run(name: str, options: argparse.Namespace) -> int:
         facts += [last if line.running is not None else f"last run: {last}"]
         facts += [f"next: {upcoming}"] if upcoming.strip("-– ") else []
         text = ", ".join(fact for fact in facts if fact.strip("-– "))
-        print(f"{f'S{line.job.number}':>5}  {name_text(line.job.name, 60)}  [{safe_line(text)}]")
+        print(f"{f'S{line.job.number}':>5}  {_name_text(line.job.name, 60)}  [{safe_line(text)}]")
     if not jobs:
         print("There are no jobs: `tui-tasks jobs new` makes one.")
     return 0
 
 
 def _found(store: Store, reference: str) -> Job:
-    """Return the job with a name, a number, or an id that begins with the reference.
+    """Return the job with a number, a name, or an id that begins with the reference. A name that looks like a number
+    counts in quotes alone, so that no agent takes the number of another job by it.
 
     Raises:
         NotFound: there is none.
         Conflict: several jobs match.
     """
-    named = job_queries.job_named(store.db, reference)
-    if named is not None:
-        return named
+    quoted = reference[1:-1] if len(reference) > 2 and reference[0] == reference[-1] == '"' else None
+    is_number = _is_number(reference)
     jobs = job_queries.jobs(store.db)
-    number = reference.removeprefix("S").removeprefix("#")
-    if number.isascii() and number.isdecimal():
-        numbered = next((job for job in jobs if job.number == int(number)), None)
-        if numbered is not None:
-            return numbered
+    if is_number:
+        digits = reference.lstrip("Ss#").lstrip("0")
+        found = next((job for job in jobs if str(job.number) == digits), None)
+    else:
+        # Quotes as the listing writes them come first, so that a name that has some itself takes no other job's.
+        names = (reference,) if quoted is None else (quoted, reference)
+        found = next((job for name in names if (job := job_queries.job_named(store.db, name)) is not None), None)
+    if found is not None:
+        return found
     matching = [job for job in jobs if reference and job.uid.startswith(reference)]
     if not matching:
-        raise NotFound("job", f"{reference}; `tui-tasks jobs` lists them")
+        is_name = is_number and job_queries.job_named(store.db, reference) is not None
+        how = f"""the job of that name is '"{reference}"'""" if is_name else "`tui-tasks jobs` lists them"
+        raise NotFound("job", f"{safe_line(reference, _MAX_SAID)}; {how}")
     if len(matching) > 1:
         raise Conflict(f"several jobs begin with {reference}: write more of the id")
     return matching[0]
+
+
+def _is_number(text: str) -> bool:
+    digits = text[1:] if text[:1] in ("S", "s", "#") else text
+    return digits.isascii() and digits.isdecimal()
+
+
+def _name_text(name: str, limit_cells: int | None = None) -> str:
+    """Return the name of a job in one line; in quotes, where it could pass for a number."""
+    return in_quotes(safe_line(name, limit_cells)) if _is_number(name) else name_text(name, limit_cells)
 
 
 def _request_action(word: str, tool: str, **arguments: Any) -> Callable[[argparse.Namespace], None]:
@@ -133,7 +151,7 @@ def _print_result(options: argparse.Namespace, word: str, job: Job, result: dict
     if options.json:
         print_json(result, indent=2)
     else:
-        print(f"{word}: {safe_line(job.name)}")
+        print(f"{word}: {in_quotes(job.name) if _is_number(job.name) else safe_line(job.name)}")
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -145,7 +163,7 @@ def _show(options: argparse.Namespace) -> None:
         print_json(job_json(job), indent=2)
         return
     now = clock.now()
-    named = f"{name_text(job.name)}\nS{job.number}  {job.uid}"
+    named = f"{_name_text(job.name)}\nS{job.number}  {job.uid}"
     print(f"{named}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
     for text in (job_text.who_runs(job), job_text.next_words(job, now, 3), job_text.settings(job)):
         if text:
