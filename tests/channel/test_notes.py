@@ -110,7 +110,7 @@ def test_a_refusal_names_the_task_that_is_in_the_way_and_what_to_do(talk, other)
     error = talk.refused("tasklist:set_task_in_progress", uid=second)
     assert error["message"] == (
         'task #1 "Write the parser" of tasklist is in progress already for agent, and the list takes one at a '
-        "time for each agent: set that one done, failed, skipped or pending first"
+        "time for each agent: first set #1 done, failed, skipped or pending"
     )
     assert error["data"] == {"in_progress": first}
     talk.ok("tasklist:set_task_pending", uid=first)

@@ -368,7 +368,7 @@ async def test_a_list_a_task_and_a_job_need_names_that_can_be_seen(app):
         for keys, end, needs in (
             (named("new list"), "enter", "a list needs a name"),
             (("n",), "enter", "a task needs a title"),
-            (("escape", "4", "n"), "ctrl+s", "a job needs a name"),
+            (("escape", "4", "n"), "ctrl+s", "a job needs a name; a job needs a prompt"),
         ):
             await pilot.press(*keys)
             await pilot.pause()

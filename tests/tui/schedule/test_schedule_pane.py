@@ -292,6 +292,32 @@ async def test_an_empty_schedule_says_what_to_do(plan, make_app):
         assert "Nothing is scheduled." in shown(app)
 
 
+@pytest.mark.parametrize(
+    ("pane", "said"), [("schedule", "Nothing is scheduled."), ("log", "Nothing has happened yet.")]
+)
+async def test_an_empty_pane_of_a_read_only_screen_names_no_key_that_adds(tmp_path, make_app, pane, said):
+    Store(str(tmp_path / "new.db")).close()
+    app = make_app(tmp_path / "new.db", pane=pane, read_only=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert said in shown(app) and "add a job" not in shown(app) and "adds a task" not in shown(app)
+
+
+async def test_a_new_job_is_refused_with_each_wrong_field(plan, make_app):
+    app = make_app(plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "n", *"Backup", "tab", *"never", "ctrl+s")
+        assert "no times 'never'" in shown(app) and "a job needs a prompt" in shown(app)
+        assert "a job needs a name" not in shown(app)
+
+
+async def test_the_hint_for_the_times_of_a_job_is_about_its_kind_alone(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g", "e", "tab", "end", "ctrl+u")
+        assert "every 15m, @daily" in shown(app) and "or nothing" not in shown(app)
+
+
 async def test_the_rule_names_the_job_of_the_detail_below_it_while_the_cursor_goes_on(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -17,6 +17,7 @@ from textual.widgets import Input
 from tests.tui.driving import SIZES, below, lines, named, opened, order, said, settle, shown, until, write
 from tests.tui.stories.conftest import SCREENSHOTS
 from tui_tasks import text, tui
+from tui_tasks.core import vocab
 from tui_tasks.text.glyphs import AGENT_LOOKS, LOOKS, PROOF_LOOKS, SIGNS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.app.task_app import TaskApp
@@ -329,6 +330,11 @@ async def test_in_the_list_a_key_of_cards_is_said_to_be_of_the_board(app):
         await settle(pilot)
         rows = [line for line in shown(app).splitlines() if "Move the card" in line]
         assert len(rows) == 2 and all("Only in the board." in row for row in rows)
+
+
+def test_the_help_of_the_status_names_each_status():
+    named = {"in_progress": "started"}
+    assert all(named.get(status, status) in ACTIONS["status"].title for status in vocab.STATUSES)
 
 
 def test_at_80_columns_the_help_cuts_the_title_of_no_action():

@@ -211,7 +211,7 @@ async def test_jobs_are_counted_as_above_and_are_not_all_schedules(plan, make_ap
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "S")
         await until(pilot, lambda: "jobs" in shown(app))
-        failed = re.search(r"jobs +6, ✗ (\d) failed, ! 1 late", shown(app))
+        failed = re.search(r"jobs +6, ✗ (\d) jobs? failed, ! 1 late", shown(app))
         tasks = 1
         assert failed and f"✗ {int(failed[1]) + tasks} failed" in counts_line(app) and "! 1 late" in counts_line(app)
 
@@ -254,10 +254,10 @@ async def test_schedules_and_runs_are_told(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "5, ✗ 1 failed, ! 1 late" in shown(app))
+        await until(pilot, lambda: "5, ✗ 1 job failed, ! 1 late" in shown(app))
         (row,) = (line for line in app.screen._lines._shown if any("1 late" in text for text, _ in line))
         assert dict(row)["✗ "] == "$state-failed" and dict(row)["! "] == "$state-overdue", "as they are elsewhere"
-        assert dict(row)["1 failed"] == dict(row)["1 late"] == ""
+        assert dict(row)["1 job failed"] == dict(row)["1 late"] == ""
         assert "runs by hour" in shown(app)
 
 

@@ -165,8 +165,8 @@ def filed(
 
 def _filed_in(uid: str, actor: str, rows: Sequence[Any], others: int) -> DigestLine:
     seqs, instants, tasks, names, deleted, homes = zip(*rows, strict=True)
-    text = f"filed in {name_text(homes[0])}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
-    text += f"; {others:,} more of its tasks above" if others else ""
+    text = f"filed in {name_text(homes[0])}{f', {sum(deleted):,} deleted since' if any(deleted) else ''}"
+    text += f"; {others:,} more that it filed {'are' if others > 1 else 'is'} above" if others else ""
     is_one = len(rows) == 1
     what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
     return DigestLine("filed", "filed", uid, what, actor, text, max(instants), seqs, task, len(rows))

@@ -256,7 +256,7 @@ READ_SECONDS = 0.5
 LOOK_SECONDS: Final = 0.5
 """Between two looks whether programs still wait for the answers to what is on screen."""
 
-READ_FIRST: Final = "Not sent, the question came here just now: read it first."
+READ_FIRST: Final = "Not sent, as this question has only just appeared: read it first."
 CAME_JUST_NOW: Final = "This question came up just now: read it first."
 
 

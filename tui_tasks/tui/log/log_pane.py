@@ -104,8 +104,9 @@ class LogPane(Pane):
         return self.context.state.number_width + 2
 
     def _why_empty(self) -> str:
-        key_of = self.context.keymap.key_of
-        return f"Nothing has happened yet: {key_of('new')} in the list adds a task."
+        if self.context.link.read_only:
+            return "Nothing has happened yet."
+        return f"Nothing has happened yet: {self.context.keymap.key_of('new')} in the list adds a task."
 
     def _no_match(self) -> str:
         return self.filter_bar.no_match(is_searching=self.row_list.is_searching)

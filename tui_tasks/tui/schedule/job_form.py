@@ -48,6 +48,12 @@ _HINTS: Final = {
     "times": "e.g. 0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "e.g. timeout=600 retries=2 overlap=queue",
 }
+# Those of a job that there is: its kind of times stays.
+_TIMES_OF_KIND: Final = {
+    "scheduled": "e.g. 0 8 * * *   or 9:00 mon-fri, every 15m, @daily",
+    "planned": "e.g. 2026-03-01 09:00, next friday noon",
+    "adhoc": "no times: it is run by hand",
+}
 # Shown instead of the preview while the field has the focus.
 _EXPLAINED: Final = {
     "runs": "runner: a process of its own, by the command of the configuration\n"
@@ -148,7 +154,10 @@ class JobForm(FormScreen[str]):
             return LongText(value, id=name)
         if name == "runs":
             return ChoiceLine(_RUNS, value, id=name, keys=self.line_keys)
-        return WordLine(value, id=name, keys=self.line_keys, placeholder=_HINTS.get(name, ""))
+        hint = _HINTS.get(name, "")
+        if name == "times" and self._job is not None:
+            hint = _TIMES_OF_KIND[self._job.type]
+        return WordLine(value, id=name, keys=self.line_keys, placeholder=hint)
 
     def _head_parts(self, width: int) -> Sequence[Part]:
         return [(f" {self._title}", "bold"), (f"   {self._warning}", "$state-overdue")]
@@ -292,12 +301,19 @@ class JobForm(FormScreen[str]):
         return uid
 
     def _wrong(self, typed: Typed) -> bool:
-        """Show what is missing, and focus it; return False when nothing is."""
-        for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt")):
-            if is_blank(getattr(typed, name)):
-                self.refuse(name, text)
-                return True
-        return False
+        """Show all that is missing or wrong, and focus the first of it; return False when nothing is."""
+        found = {"name": "a job needs a name"} if is_blank(typed.name) else {}
+        asked = self._asked
+        if self._job is None or (typed.times, typed.timezone) != (asked.times, asked.timezone):
+            try:
+                self._times()
+            except ScheduleError as wrong:
+                found["timezone" if wrong.argument == "timezone" else "times"] = str(wrong)
+        if is_blank(typed.prompt):
+            found["prompt"] = "a job needs a prompt"
+        if found:
+            self.refuse(next(iter(found)), "; ".join(found.values()))
+        return bool(found)
 
     async def _change(self, base: Job, typed: Typed) -> str | None:
         """Save only the fields that the human changed."""

@@ -187,7 +187,8 @@ class JobRows(RowDrawing[JobLine]):
         """Draw what to do next."""
         new = self.context.keymap.key_of("job_new")
         more = ": by a cron schedule, by dates, or run by hand" if width >= 60 else ""
-        text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
+        add = () if self.context.link.read_only else ("", f"   {new:<5} add a job{more}")
+        text = ("   Nothing is scheduled.", *add)
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 

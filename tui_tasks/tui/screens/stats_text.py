@@ -138,8 +138,9 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     change = f"{tally.open_at_start(figures.now_open)} {'->' if ascii_only else '→'} {figures.now_open} now"
     pace = f"{done / DAYS:.1f} a day"
     half = (width - _GAP - 2) // 2
+    failing = jobs.failing - figures.jobs_put_away - figures.jobs_with_task
     of_jobs = [
-        *_counted(jobs.failing - figures.jobs_put_away - figures.jobs_with_task, "failed", "failed", ascii_only),
+        *_counted(failing, "failed", f"{'job' if failing == 1 else 'jobs'} failed", ascii_only),
         *([(f", {figures.jobs_with_task:,} failed with its task", "$muted")] if figures.jobs_with_task else []),
         *([(f", {figures.jobs_put_away:,} failed put away", "$muted")] if figures.jobs_put_away else []),
         *_counted(jobs.late, "overdue", "late", ascii_only),

@@ -90,7 +90,7 @@ def refuse_second_in_progress(tx: Transaction, home: TaskList, task: Task) -> No
     if first is not None:
         raise Conflict(
             f"{named(first)} of {home.name} is in progress already for {whose}, and the list takes one at a "
-            "time for each agent: set that one done, failed, skipped or pending first",
+            f"time for each agent: first set #{first.number} done, failed, skipped or pending",
             in_progress=first.uid,
         )
 
