@@ -56,7 +56,7 @@ from tui_tasks.core.operations.tasks import (
 from tui_tasks.core.read import check_queries, job_queries, statistics
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.ask_queries import open_asks
-from tui_tasks.core.read.digest import digest
+from tui_tasks.core.read.digest import _filed_in, digest
 from tui_tasks.core.read.digest_lines import PARTS, DigestLine
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import held_queries, task_queries, task_records
@@ -616,3 +616,8 @@ def test_what_needs_a_person_stands_in_the_order_of_its_urgency_before_its_age(p
         history.commit("a", OpenAsk("Which one?"))
         found = digest(store.db, 0, history.now, {})
         assert [line.counted_as for line in found.lines if line.part == "needs_you"] == ["question", "proposed"]
+
+
+def test_tasks_that_were_filed_say_how_many_are_deleted_since_and_are_listed_above() -> None:
+    rows = [(1, SECOND, "u1", "One", True, "tasklist"), (2, SECOND, "u2", "Two", False, "tasklist")]
+    assert _filed_in("list", "bob", rows, 1).text == "filed in tasklist, 1 deleted since; 1 more that it filed is above"
