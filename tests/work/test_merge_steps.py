@@ -187,7 +187,7 @@ def test_an_undo_that_waits_for_the_human_writes_nothing_at_each_look(store, clo
     before = entries(store)
     for _ in range(2):
         [line] = recovery.recover(store, clock())
-        assert line.startswith("the merge of robot-1 is not ended: commit a.txt")
+        assert line.startswith("the undo of robot-1 is not ended: commit a.txt")
     assert entries(store) == before
 
 

@@ -33,6 +33,8 @@ from tui_tasks.work.merge_steps import Intent
 
 _SQLITE: Final = b"SQLite format 3\0"
 """Begins a file that is a database."""
+_STEPS: Final = {"merge": "merge", "undo": "undo", "clean": "clean-up"}
+"""The words for the steps of an `Intent`."""
 START_SECONDS: Final = 900
 """After so many seconds a start that is not over was interrupted; a setup command may take long."""
 
@@ -58,7 +60,8 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
         try:
             line = recover_merge(store, work, lambda: now)
         except (Refusal, GitFailed, OSError) as error:  # it is tried again at the next look
-            line = f"the merge of {work.agent} is not ended: {error}"
+            step = _STEPS.get(str((work.intent or {}).get("step")), "merge")
+            line = f"the {step} of {work.agent} is not ended: {error}"
         done += [line] if line is not None else []
     if store.db.machine:
         done += _end_losers(store, now)
@@ -170,8 +173,7 @@ def orphans(store: Store) -> Iterator[str]:
         if intent is not None and intent.proof is not None:
             proofs.add(Path(intent.proof))
         if intent is not None and merge_steps.is_cut_off(intent):
-            what = {"merge": "merge", "undo": "undo", "clean": "clean-up"}[intent.step]
-            yield f"work of {work.agent}: its {what} was interrupted; `tui-tasks work ls` continues it"
+            yield f"work of {work.agent}: its {_STEPS[intent.step]} was interrupted; `tui-tasks work ls` continues it"
         elif work.state in ("merged", "failed") and work.uid in newest and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
     data = Path(data_folder(store.path))
