@@ -11,6 +11,7 @@ import pytest
 from tests.tui.driving import by_agent, opened, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.read import overview
 from tui_tasks.core.read.overview import StateChanges
 
 REFUSED = "The cursor moved here by itself: look, and press the key again."
@@ -229,3 +230,19 @@ async def test_a_key_for_a_task_that_the_human_has_just_added_acts_at_once(make_
         app.pane.show_added(app.pane.target())
         await settle(pilot, "s", "d")
         assert task(app, app.pane.target()).status == "done"
+
+
+async def test_a_task_that_the_human_has_brought_back_is_no_surprise_but_the_one_after_a_deletion_is(app, plan):
+    async with opened(app) as pilot:
+        landing, db = app.pane.unread.landing, app.link.db
+        app.pane.select(plan[1])
+        since = journal.newest(db)
+        await settle(pilot, "d")
+        await until(pilot, lambda: app.pane.target() == plan[2])
+        landing.note(plan[1], plan[2], overview.changes_since(db, since))
+        assert landing.is_surprise(plan[2])
+        since = journal.newest(db)
+        await settle(pilot, "u")
+        await until(pilot, lambda: app.pane.target() == plan[1])
+        landing.note(plan[2], plan[1], overview.changes_since(db, since))
+        assert not landing.is_surprise(plan[1])

@@ -50,14 +50,15 @@ class Landing:
 
     def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
         """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
-        counts as read; the first row is then one that the human has made. Their own work on the row is a look at it.
+        counts as read where they made or changed it, but not where they deleted the one before it.
         """
-        is_worked_on = now == before and any(now in (one.uid, one.task) for one in changes.entries)
+        is_after_deletion = any(one.kind == "task.deleted" and one.task == before for one in changes.entries)
+        is_worked_on = not is_after_deletion and any(now in (one.uid, one.task) for one in changes.entries)
         if changes.is_own and (before is None or is_worked_on):
             self._key = None
         elif now != before:
             self._key, self._at, self._is_own = now, monotonic(), changes.is_own
-            self._is_after_deletion = any(one.kind == "task.deleted" and one.task == before for one in changes.entries)
+            self._is_after_deletion = is_after_deletion
 
     def forget(self) -> None:
         """Note that the human has moved the cursor, or was asked."""
