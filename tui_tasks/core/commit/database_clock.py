@@ -16,10 +16,11 @@ import msgspec
 from tui_tasks.clock import Uptime
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.text.times import SECOND
 
 _KEY: Final = "elapsed"
 _UNTIL: Final = "until:"
+# In microseconds. Short commands do without `text.times`.
+_SECOND: Final = 1_000_000
 
 
 class Mark(msgspec.Struct, frozen=True, rename={"database_now": "passed"}):
@@ -102,7 +103,7 @@ class DatabaseClock:
             stored is None
             or stored.machine != uptime.machine
             or uptime.up < stored.up
-            or database_now - stored.database_now > SECOND
+            or database_now - stored.database_now > _SECOND
         ):
             put_mark(db, Mark(uptime.machine, uptime.up, database_now, now))
             self._is_recorded = True
@@ -121,7 +122,7 @@ def put_end(db: Database, uid: str, at: int, database_now: int) -> None:
     """Record the instant at which something ends; delete records of what ended a day ago."""
     db.sql(
         "DELETE FROM view WHERE key >= 'until:' AND key < 'until;' AND CAST(value AS INTEGER) < ?",
-        (database_now - 24 * 3600 * SECOND,),
+        (database_now - 24 * 3600 * _SECOND,),
     )
     local_values.put_within(db, _UNTIL + uid, at)
 
