@@ -1,4 +1,4 @@
-"""The lines of a digest, and the words that it is told in: its parts and groups, and what a failure is now."""
+"""A line of a digest, the parts and groups of the lines, and what has become of a failure."""
 
 from __future__ import annotations
 
