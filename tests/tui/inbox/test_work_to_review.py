@@ -117,7 +117,7 @@ async def test_work_whose_task_is_done_waits_on_the_board_and_is_not_done_there(
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         head = next(line for line in lines(app) if "Needs you" in line)
-        assert "Needs you 3" in head and "Done 2" in head
+        assert "Needs you 2  ⇡ 1" in head and "Done 2" in head
         column = [line.split("│")[2] for line in lines(app) if line.count("│") == 4]
         assert any("#8 " in line and "Backup restore" in line for line in column)
         assert any("⇡" in line for line in column)
@@ -127,9 +127,9 @@ async def test_the_board_counts_it_by_a_filter_too(plan, ready, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "slash", *"drill")
-        await until(pilot, lambda: "Needs you 1" in shown(app))
+        await until(pilot, lambda: "Needs you 0  ⇡ 1" in shown(app))
         head = next(line for line in lines(app) if "Needs you" in line)
-        assert "Needs you 1" in head and "Done 0" in head
+        assert "Done 0" in head
 
 
 async def test_a_list_shows_it_as_to_be_reviewed_though_its_agent_has_set_it_done(plan, ready, make_app):

@@ -199,6 +199,8 @@ async def test_enter_alone_confirms_no_deletion(app, plan):
         await settle(pilot, "enter")
         assert not task(app, plan[5]).deleted and len(app.screen_stack) == 1
         await settle(pilot, "d", "k", "enter")
+        assert not task(app, plan[5]).deleted, "a letter moves to no yes"
+        await settle(pilot, "escape", "d", "up", "enter")
         assert task(app, plan[5]).deleted
 
 

@@ -33,8 +33,9 @@ from tui_tasks.tui.state.task_cache import FailedTasks, RowPlaces
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
 FAILED_OTHERWISE: Final = "failed_otherwise"
-TO_REVIEW: Final = "to_review"
 """The key of `AppState.counts_of` for tasks with another status than failed whose check, or agent, has failed."""
+TO_REVIEW: Final = "to_review"
+"""The key of `AppState.counts_of` for tasks that need the human for a review alone."""
 # At most so many held tasks are listed.
 MAX_HELD: Final = 1_000
 # At most so many jobs, and so many tasks, that are late are counted.
