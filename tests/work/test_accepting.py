@@ -517,6 +517,25 @@ def test_discarded_work_does_not_come_back_while_another_agent_has_claimed_or_do
     assert task_queries.task(store.db, task).agent == work.agent
 
 
+@pytest.mark.parametrize("did", ["claimed", "done"])
+def test_a_merge_is_not_taken_back_while_another_agent_has_claimed_or_done_its_task_again(
+    store, clock, repo, configure, starter, task, acceptance, did
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work))
+    merged = git(repo, "rev-parse", "main")
+    store.commit(EditTask(task, {"status": "pending"}), actor="human", now=clock())
+    store.commit(ClaimTask("cleo", SECOND, task), actor="cleo", now=clock())
+    if did == "done":
+        store.commit(EditTask(task, {"status": "done"}), actor="cleo", now=clock())
+    with pytest.raises(Conflict, match=f"cleo has {did} #1 since: set it pending first"):
+        acceptance.take_back(work)
+    assert git(repo, "rev-parse", "main") == merged
+    assert task_queries.task(store.db, task).agent == "cleo"
+    assert work_queries.find(store.db, work.uid).state == "merged"
+
+
 @pytest.mark.parametrize("was", ["failed", "working"])
 def test_discarded_work_that_made_nothing_comes_back_as_failed_with_nothing_to_review(
     was, store, clock, configure, starter, task, acceptance, monkeypatch

@@ -8,7 +8,9 @@ from textual.widgets import Input
 
 from tests.tui.driving import by_agent, lines, opened, press, said, settle, task, write
 from tests.tui.plan import NOW, SECOND
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
+from tui_tasks.core.read import ask_queries
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import FormScreen
@@ -144,3 +146,31 @@ async def test_a_run_without_output_leaves_what_was_copied_before(jobs, make_app
 
 def test_a_message_about_a_write_that_ends_after_the_screen_goes_nowhere():
     Frame(App(), ascii_only=False).say("Deleted “Inventory GA usage”.")
+
+
+async def test_undo_says_of_a_pause_that_its_key_ends_it_and_a_second_undo_takes_the_change_before(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        by_agent(plan, "human", EditTask(plan[8], {"status": "done"}), PauseAgent("claude-2", "Wait"))
+        await settle(pilot)
+        await press(app, pilot, "u")
+        assert said(app) == (
+            "A pause is not undone: P in Agents resumes claude-2. u again undoes the change before it."
+        )
+        assert task(app, plan[8]).status == "done"
+        await press(app, pilot, "u")
+        assert task(app, plan[8]).status == "pending" and ask_queries.agent(app.link.db, "claude-2").paused
+        by_agent(plan, "human", ResumeAgent("claude-2"))
+        await press(app, pilot, "j", "u")
+        assert said(app).startswith("The end of a pause is not undone: P in Agents pauses claude-2 again.")
+
+
+async def test_the_undo_of_a_change_in_another_list_names_that_list(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        (other,) = by_agent(plan, "claude-1", CreatePlan("Other"))
+        (far,) = by_agent(plan, "claude-1", AddTask("Far away", other.uid))
+        by_agent(plan, "human", EditTask(far.uid, {"status": "done"}))
+        await settle(pilot)
+        await press(app, pilot, "u")
+        assert said(app).startswith("Undone: #10 Far away: pending again in the list Other.")

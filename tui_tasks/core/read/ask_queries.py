@@ -23,7 +23,7 @@ from tui_tasks.core.schema.agent_tables import AgentRow, AskRow
 from tui_tasks.core.schema.agent_tables import HumanMessageRow as M
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.snapshots import reader
+from tui_tasks.core.snapshots import Entry, reader
 from tui_tasks.core.vocab import HUMAN, SHELL, SYSTEM
 
 # How many of the newest questions are searched for a closed one, for which a hook waits no longer than it takes to tell
@@ -191,6 +191,12 @@ def answered_last(db: Database) -> Ask | None:
     return ask(db, row[1]) if row is not None and row[0] == _ANSWERED else None
 
 
+def paused_last(db: Database) -> Entry | None:
+    """Return the entry by which the human has paused or resumed an agent, if they did nothing since; else None."""
+    row = db.sql(_LAST_ACT_OR_PAUSE).fetchone()
+    return journal.entry(db, row[3]) if row is not None and row[0] in _PAUSES else None
+
+
 # The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.
 _WORDS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
 # How many entries after a delivery are searched for its words.
@@ -209,13 +215,22 @@ _NEWEST_MESSAGES = Statement(
         .limit(slot("limit"))
     )
 )
-_LAST_ACT: Final = f"""
-SELECT kind, uid, change FROM journal WHERE actor = '{HUMAN}'
-AND kind IN {(*sorted({*vocab.UNDOABLE, _ANSWERED}), "message.sent", *vocab.WORK_ENDS, vocab.WORK_RESTORED)}
+_PAUSES: Final = ("agent.paused", "agent.resumed")
+
+
+def _last_act(*more: str) -> str:
+    """Return the SQL of the human's newest entry of these kinds and of those that an undo, or a message, looks at."""
+    looked_at = {*vocab.UNDOABLE, _ANSWERED, "message.sent", *vocab.WORK_ENDS, vocab.WORK_RESTORED, *more}
+    return f"""
+SELECT kind, uid, change, seq FROM journal WHERE actor = '{HUMAN}' AND kind IN {(*sorted(looked_at),)}
 AND NOT (kind = 'message.sent' AND EXISTS (
     SELECT 1 FROM human_message WHERE uid = journal.uid AND delivered_at IS NOT NULL AND delivered_seq IS NULL
 )) ORDER BY seq DESC LIMIT 1
 """
+
+
+_LAST_ACT: Final = _last_act()
+_LAST_ACT_OR_PAUSE: Final = _last_act(*_PAUSES)
 _ONE = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.uid == slot("uid")))
 _DELIVERED_BY = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.delivered_seq == slot("seq")))
 _SENT_BY = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.seq == slot("seq")))

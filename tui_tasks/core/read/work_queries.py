@@ -214,13 +214,13 @@ def last_entry(db: Database, work: Work, kind: str) -> int | None:
 
 
 def check_not_taken_over(db: Database, work: Work) -> None:
-    """Refuse to bring discarded work back where another agent has taken its task up since, or has set it done.
+    """Refuse to bring discarded or merged work back where another agent has taken its task up since, or has done it.
 
     Raises:
         Conflict: who has, and what to do.
     """
     task = task_queries.any_task(db, work.task_uid)
-    if work.state != "discarded" or task is None or task.status not in ("in_progress", "done"):
+    if work.state not in ("discarded", "merged") or task is None or task.status not in ("in_progress", "done"):
         return
     if task.who not in (work.agent, *RESERVED_AGENTS):
         did = "has claimed" if task.status == "in_progress" else "has done"

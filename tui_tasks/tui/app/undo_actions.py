@@ -58,6 +58,8 @@ class UndoActions:
         self._corrected = self._said_of_message = ""
         # The input that would be the next one after it was said that an answer, or another change, is not undone.
         self._goes_on_at = 0
+        # The pause, or the end of one, by its entry, of which was said that it is not undone.
+        self._said_of_pause = 0
 
     async def undo(self) -> None:
         """Take back the human's newest change, or that all was marked as seen since it; pressed twice, begin a message
@@ -66,6 +68,8 @@ class UndoActions:
         Say why a change cannot be taken back; pressed twice, offer to pass over it.
         """
         if await seen_actions.bring_back(self._context):
+            return
+        if self._stays_paused():
             return
         if (taken := await agent_messages.took_message_back(self._context, self._said_of_message)) is not None:
             self._said_of_message = taken
@@ -105,6 +109,7 @@ class UndoActions:
         did, made = self._described(change, undone=True), journal.entry(self._context.db, change)
         is_earlier = made.seq <= self._opened_at
         of = f" from {self._context.clock.time_of(made.at)}, before this screen opened" if is_earlier else ""
+        did += self._in_other_list(change)
         self._context.say(f"Undone{of}: {did}. {self._context.keymap.key_of('redo')} does it again.")
 
     async def redo(self) -> None:
@@ -118,6 +123,24 @@ class UndoActions:
         self._select_restored(change)
         undone = journal.entry(self._context.db, change).undoes or change
         self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
+
+    def _stays_paused(self) -> bool:
+        """Say, where the human's newest act is a pause or the end of one, and not an old one, that it is not undone,
+        and which key does it; by the key again, with no other input between, the change before it is undone.
+        """
+        entry = ask_queries.paused_last(self._context.db)
+        if entry is None or entry.seq == self._said_of_pause:
+            return False
+        if change_summaries.is_old(entry.at, self._context.clock.now()):
+            return False
+        shown, key = agent_text.who(entry.uid, 30), self._context.keymap.key_of("agent_pause")
+        is_pause = entry.kind == "agent.paused"
+        what = "A pause" if is_pause else "The end of a pause"
+        why = f"{what} is not undone: {key} in Agents {f'resumes {shown}' if is_pause else f'pauses {shown} again'}"
+        if not self._is_pressed_again(why, "undoes the change before it"):
+            return True
+        self._said_of_pause, self._goes_on_at = entry.seq, 0
+        return False
 
     async def _corrects_answer(self) -> bool:
         """Say, where the human's newest act is an answer and not an old one, that it is not undone; by the key again,
@@ -163,6 +186,8 @@ class UndoActions:
         question = change_summaries.undo_question(
             db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
         )
+        if question and (in_list := self._in_other_list(change)):
+            question = f"{question[:-1]}{in_list}?"
         return not question or await confirm(context, question, "undo it")
 
     def _pass_over_work(self, change: int | None) -> int | None:
@@ -217,6 +242,15 @@ class UndoActions:
     def _described(self, change: int, *, undone: bool = False) -> str:
         """Return a change of the human's in a few words."""
         return change_summaries.description(self._context.db, change, undone=undone, on_screen=True)
+
+    def _in_other_list(self, change: int) -> str:
+        """Return ` in the list Plan` for a change of tasks in another list than the one on screen; empty: it is not."""
+        state = self._context.state
+        uids = [part.task for part in next(journal.of_change(self._context.db, change), []) if part.task is not None]
+        task = list_pages.line(self._context.db, uids[0]) if uids and state.list_id else None
+        if task is None or task.list_id == state.list_id or task.list_id not in state.lists:
+            return ""
+        return f" in the list {safe_line(state.lists[task.list_id].name, 40)}"
 
     def _show_list_of(self, change: int) -> None:
         """Show a list that was deleted by a change and is restored."""
