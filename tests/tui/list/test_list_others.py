@@ -441,7 +441,7 @@ async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan,
         words = {
             120: "• since 19:58: failed #3, asked #7, started #5, logged #1 #6",
             80: "• since 19:58: failed #3, asked #7, started #5, logged #1 #6",
-            40: "• ✗ #3, ? #7, started #5, +2",
+            40: "• ✗ #3 ? #7, started #5, +2",
         }
         assert words[size[0]] in shown(app)
         await press(app, pilot, "slash", *"status:changed", "enter")

@@ -128,7 +128,7 @@ async def test_the_digest_says_which_job_is_slow_and_what_has_changed_in_the_wor
         above = "\n".join(lines(pilot.app)[:6])
         await press(pilot.app, pilot, "D")
         if size[0] == 40:
-            assert "• ✗ #3, ? #4 #7, slow S1, +3 ─" in shown(pilot.app)
+            assert "• ✗ #3 ? #4 #7 ◐ S1, +3 ─" in shown(pilot.app)
             return
         assert "◐ S1 slow" in counts_line(pilot.app)
         assert "✓ 1 ok again" in counts_line(pilot.app) and "✓ 2 done" in counts_line(pilot.app), "none falls off"

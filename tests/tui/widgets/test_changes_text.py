@@ -93,5 +93,5 @@ def test_a_mark_that_an_agent_writes_into_its_name_has_no_colour() -> None:
     context: Any = SimpleNamespace(ascii_only=False)
     [way] = [way for way in changes_text.news_ways(news, marks) if way[0].startswith(marks["failed"])][:1]
     parts: list[Part] = toned(context, way)
-    assert "".join(text for text, _ in parts) == f"{marks['failed']} #3, {marks['asked']} a, {marks['failed']} #9"
+    assert "".join(text for text, _ in parts) == f"{marks['failed']} #3 {marks['asked']} a, {marks['failed']} #9"
     assert [text for text, style in parts if style] == [marks["failed"], marks["asked"]]

@@ -754,7 +754,7 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_in_a_r
             (120, 24, "• since 19:58: failed #3, asked #4 #7, started #5, logged #8 #9"),
             (62, 24, "• since 19:58: failed #3, asked #4 #7, started #5, 2 logged"),
             (120, 23, "✗ 1 failed   • failed #3, asked #4 #7, started #5, logged #8 #9"),
-            (60, 16, "✗ 1 failed   • ✗ #3, ? #4 #7, +3"),
+            (60, 16, "✗ 1 failed   • ✗ #3 ? #4 #7, +3"),
         ):
             await pilot.resize_terminal(width, height)
             await pilot.pause()
@@ -896,7 +896,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         assert ". Seen" in lines(app)[-1]
         for size, words in (
             ((80, 24), "• since 19:58: failed #3, asked #4 #7, started #5"),
-            ((40, 12), "• ✗ #3, "),
+            ((40, 12), "• ✗ #3 ? "),
         ):
             await pilot.resize_terminal(*size)
             await pilot.pause()

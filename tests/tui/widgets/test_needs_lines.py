@@ -84,9 +84,7 @@ async def test_the_counts_have_the_order_of_the_rows_above_panes_and_in_the_dige
         assert marks == sorted(marks, key="?▲✗!◇".index) and len(marks) > 2, line
 
 
-async def test_of_what_is_proposed_only_what_is_new_is_marked_in_its_row_as_the_row_of_changes_counts_it(
-    tmp_path, make_app
-):
+async def test_of_what_is_proposed_all_is_named_in_its_row_and_what_is_new_in_the_row_of_changes(tmp_path, make_app):
     def by(actor, operation):
         return lambda store, now: store.commit(operation, actor=actor, now=now)
 
@@ -97,4 +95,4 @@ async def test_of_what_is_proposed_only_what_is_new_is_marked_in_its_row_as_the_
 
     async with opened(make_app(in_order(tmp_path / "auth.db", steps).path), (120, 40)) as pilot:
         assert "proposed #11 #12" in counts_line(pilot.app)
-        assert "3 new tasks? #10 Rewrite it, • #11 #12 " in above(pilot.app)
+        assert "3 new tasks? #10 Rewrite it, #11 Test a, #12 Test b " in above(pilot.app)

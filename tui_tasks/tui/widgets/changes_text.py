@@ -158,18 +158,27 @@ def _name(context: Context, need: Need) -> str:
 def change_ways(context: Context, needs: Iterable[Need]) -> list[Way]:
     """Return what has changed in words, the longest first: as `news_ways` has it, down to `4 changed` and `4`."""
     number = changed_words(context, needs)
-    marks = {word: LOOKS[kind].mark(ascii_only=context.ascii_only) for word, kind in _MARKED.items()}
+    marks = {word: mark for word, (mark, _) in _marks(context).items()}
     return [*news_ways(what_changed(context, needs), marks), (number,), (number.partition(" ")[0],)]
 
 
+def _marks(context: Context) -> dict[str, Part]:
+    """Return the marks that stand for words; what is slow runs, and has the colour of what is late."""
+    looks = {word: (LOOKS[kind], LOOKS[kind].color) for word, kind in _MARKED.items()}
+    looks["slow"] = LOOKS["running"], LOOKS["overdue"].color
+    return {word: (shown.mark(ascii_only=context.ascii_only), color) for word, (shown, color) in looks.items()}
+
+
 def toned(context: Context, way: Iterable[str]) -> list[Part]:
-    """Return one of the ways with the marks that stand for words in their colours."""
-    looks = {LOOKS[kind].mark(ascii_only=context.ascii_only): LOOKS[kind] for kind in _MARKED.values()}
+    """Return one of the ways with the marks that stand for words in their colours, which part it without commas."""
+    colors = dict(_marks(context).values())
     parts: list[Part] = []
     for at, each in enumerate(way):
         mark, _, names = each.partition(" ")
-        comma = ", " if at else ""
-        parts += [(comma, ""), (mark, looks[mark].color), (f" {names}", "")] if mark in looks else [(comma + each, "")]
+        if mark in colors:
+            parts += [(" " if at else "", ""), (mark, colors[mark]), (f" {names}", "")]
+        else:
+            parts.append((f", {each}" if at else each, ""))
     return parts
 
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, safe_ends, safe_words
+from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age_lasts, count, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
-from tui_tasks.tui.painting.styles import NEW
+from tui_tasks.tui.painting.styles import NEW, parts_width
 from tui_tasks.tui.rows.row_painter import GUTTER
 from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.widgets.agent_line import agent_groups
@@ -127,15 +127,15 @@ class Changes:
         """Return these words behind their mark, which is coloured where there is a change."""
         mark = f"{sign('changed', ascii_only=self._context.ascii_only)} "
         if words in (_NONE_CHANGED, _ZERO_CHANGED):
-            return [(mark, "$muted"), (_line_of(words), "$muted")]
+            return [(mark, "$muted"), (", ".join(words), "$muted")]
         from tui_tasks.tui.widgets import changes_text
 
         return [(mark, NEW), *changes_text.toned(self._context, words)]
 
     def within(self, room: int) -> list[Part]:
         """Return `• failed #3, asked #4 #7, +3` in so many cells; empty for none."""
-        ways = self.ways()
-        return self.parts(next((way for way in ways if cell_len(_line_of(way)) + 2 <= room), ways[-1])) if ways else []
+        ways = [self.parts(way) for way in self.ways()]
+        return next((way for way in ways if parts_width(way) <= room), ways[-1]) if ways else []
 
     def line(self, width: int, begins: int) -> list[Part]:
         """Return the same in a width as `row` has it, or that nothing has changed; nothing in the past. Where the
@@ -149,18 +149,13 @@ class Changes:
         return self._since(size.width) if has_row_of_changes(size) else []
 
     def _since(self, width: int, *, has_since: bool = True) -> list[Part]:
-        if not (ways := self.ways()):
+        if not (ways := [self.parts(way) for way in self.ways()]):
             return []
         # At midnight, "since 19:58" needs its day.
         self._lasts(DAY)
         since = f"since {self._context.clock.time_of(self._context.state.seen.since)}: " if has_since else ""
-        words = next((way for way in ways if len(since) + cell_len(_line_of(way)) + 4 <= width), ways[-1])
-        mark, *text = self.parts(words)
+        mark, *text = next((way for way in ways if len(since) + parts_width(way) + 2 <= width), ways[-1])
         return [(" ", ""), mark, (since, "$muted"), *text]
-
-
-def _line_of(way: Way) -> str:
-    return ", ".join(way)
 
 
 def has_row_of_changes(size: Size) -> bool:

@@ -11,12 +11,12 @@ import msgspec
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
-from tui_tasks.text.glyphs import AGENT_LOOKS, look, sign
+from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.tasks.task_text import failed_check
 from tui_tasks.tui.widgets import open_needs
 from tui_tasks.tui.widgets.agent_entries import WHO, one_line
-from tui_tasks.tui.widgets.open_needs import Need, is_new
+from tui_tasks.tui.widgets.open_needs import Need
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -162,22 +162,18 @@ class NeedsEntries:
         return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, "")
 
     def _proposed(self, need: Need) -> Entry:
-        """Return `4 new tasks? #10 Rewrite the session store in Rust, #11, • #12 #13`: where only some are new to the
-        human, these stand behind their mark.
+        """Return `4 new tasks? #10 Rewrite the session store in Rust, #11 Cache tokens`; with less room the numbers of
+        the others, then the first alone.
         """
         parts = [part for part in need.parts if not part.is_rest]
-        first, *others = [self._held(part) for part in parts]
         kinds = {part.row.kind for part in parts}
         what = f"{kinds.pop()}s" if len(kinds) == 1 else "proposals"
-        numbers = [one.number for one in others[:_NUMBERS]]
-        new = sum(is_new(self.context.state, part) for part in parts[1 : 1 + len(numbers)])
-        if new and not is_new(self.context.state, parts[0]):
-            mark = sign("changed", ascii_only=self.context.ascii_only)
-            numbers[-new:] = [" ".join((mark, *numbers[-new:]))]
-        names = ", ".join((f"{first.number} {first.brief}", *numbers))
-        more = need.count - 1 - len(others[:_NUMBERS])
-        text = f"{need.count:,} new {what}? {names}{f' +{more:,}' * bool(more)}"
-        return self._entry(need, "", text, "", f"{need.count:,} new {what}? {first.number} {first.brief}")
+        first, *others = [self._held(part) for part in parts[: 1 + _NUMBERS]]
+        more = need.count - 1 - len(others)
+        asked, end = f"{need.count:,} new {what}? {first.number} {first.brief}", f" +{more:,}" * bool(more)
+        named = (f"{one.number} {one_line(one.brief, _SHORT_NAME)}" for one in others)
+        text, brief = (", ".join((asked, *names)) + end for names in (named, (one.number for one in others)))
+        return self._entry(need, "", text, "", brief, asked)
 
     def _failed_job(self, need: Need) -> Entry:
         job = need.row
