@@ -33,6 +33,8 @@ from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 
 EARLY, LATE = 0.49, 0.51
+# After the cursor has gone to the next question by itself.
+LONG_AFTER = 1.01
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz012345"
 
 
@@ -75,7 +77,7 @@ async def test_the_inbox_takes_no_answer_to_what_came_up_just_now(plan, make_app
         assert open_ask(app, "claude-1") is None
 
 
-@pytest.mark.parametrize("seconds", [-1.0, 0.0, EARLY])
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, LATE, 0.99])
 async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(plan, make_app, seconds):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -83,14 +85,22 @@ async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(pla
         await press(app, pilot, "1", LATE)
         inbox, following = app.screen, open_ask(app, "claude-2")
         assert inbox.ask == following and said(app).startswith("Sent to claude-1: pyjwt.")
-        for number, key in enumerate(("1", "y", "z", "x", "m", "enter")):
+        for number, key in enumerate(("1", "y", "n", "z", "x", "m", "enter")):
             # A letter right after another would be dropped as one of its word.
             app.key_queue.clock = lambda now=10.0 * number: now
             app.frame.hush()
             await press(app, pilot, key, seconds)
-            assert said(app) == "This question came up just now: read it first.", key
+            assert said(app) == "The next question, of claude-2, came up just now: read it first.", key
             assert app.screen is inbox and inbox.ask == following and not inbox.is_replying, key
             assert open_ask(app, "claude-2") == following and not inbox.unsent.later, key
+
+
+async def test_an_answer_in_own_words_names_whom_it_goes_to_and_what_was_asked(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        await press(app, pilot, "m", LATE)
+        assert " Reply to claude-1: jose is maintained but heavier; pyjwt is in the lockfile." in shown(app)
 
 
 async def test_a_number_pressed_on_and_on_shows_the_end_of_a_question_and_does_not_answer_it(
@@ -119,7 +129,7 @@ async def test_ten_questions_are_answered_in_a_row_by_ten_keys_once_each_was_rea
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
         for _ in range(10):
-            await press(app, pilot, "1" if app.screen.questions.view.options else "y", LATE)
+            await press(app, pilot, "1" if app.screen.questions.view.options else "y", LONG_AFTER)
         assert ask_queries.open_asks(app.link.db) == [] and "That was the last." in said(app)
 
 

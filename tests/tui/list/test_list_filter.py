@@ -562,6 +562,29 @@ async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
         assert task(app, plan[2]).list_id == app.state.list_id
 
 
+async def test_a_task_is_moved_to_a_list_that_the_name_typed_for_it_makes(app, plan, agent):
+    agent(CreatePlan("My ideas"))
+    async with opened(app) as pilot:
+        await pilot.press("j", *named("move"))
+        await pilot.pause()
+        await write(pilot, "Ideas")
+        found = [line.strip(" >").split("  ")[0] for line in lines(app) if "deas" in line]
+        assert found[-2:] == ["My ideas", "Make the list “Ideas”"]
+        await press(app, pilot, "down", "enter")
+        assert said(app) == "Moved to Ideas. u brings it back."
+        assert task(app, plan[2]).list_id == task_queries.find_list(app.link.db, "Ideas").id
+        await press(app, pilot, "u")
+        assert task(app, plan[2]).list_id == app.state.list_id
+
+
+async def test_the_name_of_a_list_that_there_is_makes_none(app):
+    async with opened(app) as pilot:
+        await pilot.press("j", *named("move"))
+        await pilot.pause()
+        await write(pilot, "plan")
+        assert "Make the list" not in shown(app)
+
+
 async def test_the_keys_of_a_task_are_at_the_foot_again_once_a_filter_that_found_none_is_cleared(tmp_path, make_app):
     with Store(str(tmp_path / "tasks.db")) as store:
         (home,) = store.commit(EnsureList("Plan", "tasklist"), actor="human", now=NOW)

@@ -17,7 +17,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_messages import send_message
 from tui_tasks.tui.asks import ask_text
-from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, READ_FIRST, send_answer, why_not_answered
+from tui_tasks.tui.asks.answer_keys import READ_FIRST, send_answer, why_not_answered
 from tui_tasks.tui.asks.ask_views import AskView, Given
 from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inputs import editor
@@ -75,8 +75,8 @@ class AskAnswers(Controller):
             return f"Already answered: {ask_text.as_sentence(answer, 60)} {back}".rstrip()
         if ask.state != "open":
             return f"Not sent: {ask_text.closed(ask, self._context.clock.now())}."
-        if self._questions.came_just_now:
-            return CAME_JUST_NOW
+        if (why := self._questions.why_not_yet) is not None:
+            return why
         if action.id == "ask_later":
             return None
         view = self._questions.view_of(ask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.text.safe import cell_len, safe_words
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.answer_keys import no_title
@@ -20,9 +22,16 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
+# In cells: what stands at both sides of the label, and the least of the question that it names.
+_AROUND: Final = 2
+_LEAST_ASKED: Final = 8
+
 
 class Reply(ResilientMessages, Vertical):
-    """An input that is hidden until it is opened. `drafts` holds unsent text as (kind, text), by question."""
+    """An input that is hidden until it is opened. `drafts` holds unsent text as (kind, text), by question.
+
+    Its label says whom it writes to and what that one asks: an answer is final.
+    """
 
     DEFAULT_CSS = """
     Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
@@ -103,7 +112,10 @@ class Reply(ResilientMessages, Vertical):
             text = f"{ask_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
         else:
-            text = f"Reply to {who}" if self._kind == "reply" else no_title(AskView(ask), who)
+            asked = ask_text.request_line(ask, ascii_only=self.context.ascii_only)
+            begins = f"Reply to {who}: " if self._kind == "reply" else f"{no_title(AskView(ask), who)}: "
+            room = self.app.size.width - cell_len(begins) - _AROUND
+            text = f"{begins}{safe_words(asked, room)}" if room >= _LEAST_ASKED else begins.removesuffix(": ")
             self.query_one("#reply-title", Static).update(plain(text, "bold"))
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.asks.answer_keys import CAME_JUST_NOW, answer_keys, answer_word
+from tui_tasks.tui.asks.answer_keys import answer_keys, answer_word
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_lines import InboxLine, kind_of
@@ -179,8 +179,8 @@ class RowActions(Controller):
             inbox.do_back()
         elif ask.state != "open":
             inbox.go_to_next()
-        elif inbox.questions.came_just_now:
-            inbox.context.say(CAME_JUST_NOW)
+        elif (why := inbox.questions.why_not_yet) is not None:
+            inbox.context.say(why)
         elif inbox.questions.view_of(ask).picks:
             inbox.action_act("ask_approve")
         elif inbox.is_for_terminal(ask):

@@ -9,6 +9,7 @@ from typing import Any
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskView, AskViews, Given, UnsentAnswers
@@ -78,10 +79,14 @@ class Questions:
         return view is not None and self._both.has_more and not self._reading.is_read(view.version)
 
     @property
-    def came_just_now(self) -> bool:
-        """Whether the cursor has gone to this question by itself, too late to be read when the key was pressed."""
+    def why_not_yet(self) -> str | None:
+        """Why no key acts on this question yet: the cursor has gone there by itself, and people who meant another one
+        need longer to see that than to read what they have chosen.
+        """
         view = self.view
-        return view is not None and view.ask.uid == self._went_on_to and not self._reading.has_stood(view.version)
+        if view is None or view.ask.uid != self._went_on_to or self._reading.has_stood(view.version, times=2):
+            return None
+        return f"The next question, of {agent_text.who(view.ask.agent, 20)}, came up just now: read it first."
 
     def shows_option(self, number: int) -> bool:
         """Return whether an option of the question is on screen, with its number."""
@@ -96,6 +101,7 @@ class Questions:
 
     def pick(self, view: AskView, option: int) -> None:
         """Choose an option of a question that takes several, or choose it no longer."""
+        self._went_on_to = None
         self._unsent.pick(view.ask.uid, option)
         self._show()
 
@@ -107,6 +113,7 @@ class Questions:
 
     def ask_next(self, ask: Ask, given: tuple[Given, ...]) -> None:
         """Ask the next of several questions, or one before it again, after these answers."""
+        self._went_on_to = None
         self._unsent.go_on(ask.uid, given)
         self._context.say("")
         if self._reply.is_open:

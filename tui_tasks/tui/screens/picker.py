@@ -31,7 +31,7 @@ class PaletteEntry:
 
     `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`; one without a title parts
     groups where there is room. `words` also find it; `word` comes first where exactly that is typed. `color` is the
-    style of `key`, in place of that of keys.
+    style of `key`, in place of that of keys. One that `is_last` comes after all others, whatever is typed.
     """
 
     title: str
@@ -44,6 +44,7 @@ class PaletteEntry:
     words: str = ""
     word: str = ""
     color: str = ""
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class EntriesFound:
     def _rank(entry: PaletteEntry, text: str) -> int:
         """Return how far a title is from the typed text; 0: the same, -1: a word is missing."""
         title, words = entry.title.casefold(), text.split()
+        if entry.is_last:
+            return 7
         if text in (title, entry.word) or not words:
             return 0
         if title.startswith(text) or (entry.word and entry.word.startswith(text)):

@@ -17,7 +17,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
-from tui_tasks.text.safe import safe_copy, safe_line
+from tui_tasks.text.safe import is_blank, safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
@@ -250,7 +250,7 @@ class TaskActions(Controller):
         context.say(f"Deleted {named}.{on} {context.keymap.key_of('undo')} brings {them} back{then}.")
 
     async def do_move_to_list(self) -> None:
-        """Choose a list, and put the tasks at its end."""
+        """Choose a list, or type the name of a new one, and put the tasks at its end."""
         from tui_tasks.tui.screens.picker import PaletteEntry, Picker
 
         tasks, context = self._tasks(), self._context
@@ -259,12 +259,25 @@ class TaskActions(Controller):
         def move(home: TaskList) -> Callable[[], None]:
             return lambda: context.run(self._move_to(uids, home))
 
+        def new_list(name: str) -> Sequence[PaletteEntry]:
+            if is_blank(name) or any(name.casefold() == home.name.casefold() for home in context.state.lists.values()):
+                return ()
+            title = f"Make the list “{safe_line(name, 60)}”"
+            return [PaletteEntry(title, run=lambda: context.run(self._move_to_new(uids, name)), is_last=True)]
+
         entries = [
             PaletteEntry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
             for home in context.state.lists.values()
             if any(task.list_id != home.id for task in tasks)
         ]
-        context.push(Picker(context, "→", entries, enter="Move", is_chooser=True))
+        context.push(Picker(context, "→", entries, enter="Move", typed=new_list, is_chooser=True))
+
+    async def _move_to_new(self, uids: list[str], name: str) -> None:
+        from tui_tasks.core.operations.tasks import EnsureList
+
+        context = self._context
+        (home,) = await context.link.commit(EnsureList(name, "task", context.state.projects.chosen or None))
+        await self._move_to(uids, home)
 
     async def _move_to(self, uids: list[str], home: TaskList) -> None:
         from tui_tasks.core.operations.tasks import MoveTask
