@@ -268,8 +268,14 @@ def status_of_launch(
     monkeypatch.setattr(launcher.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(launcher, "_wait", lambda pid: os.waitpid(pid, 0)[1])
     monkeypatch.setattr(launcher, "_end_rest", lambda pid: None)
-    LaunchFile("", "", ("/bin/true",), str(folder), {}).write(folder / "launch")
-    return launcher.main(folder / "launch")
+    file = folder.parent / f"{folder.name}.launch"
+    LaunchFile("", "", ("/bin/true",), str(folder), {}).write(file)
+    return launcher.main(file)
+
+
+def test_a_launcher_names_the_folder_that_has_vanished_and_not_the_program(tmp_path, monkeypatch, capsys) -> None:
+    assert status_of_launch(tmp_path / "gone", monkeypatch, lambda launch, write: True) == 127
+    assert capsys.readouterr().out == f"its folder {tmp_path / 'gone'}: No such file or directory\n"
 
 
 def test_a_program_runs_only_once_its_process_is_recorded_so_that_its_first_hook_is_its_agents(tmp_path, monkeypatch):

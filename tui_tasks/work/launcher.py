@@ -96,8 +96,7 @@ def main(path: Path) -> int:
         return 127
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
-    if refusal := program.run():
-        message = f"{launch.argv[0]}: {refusal}"
+    if message := program.run():
         _commit(launch, lambda store, work, now: _fail(store, work, now, message, launch.delivered))
         sys.stdout.write(f"{message}\n")
         return 127
@@ -130,15 +129,17 @@ class _WaitingProgram:
                 signal.signal(number, signal.SIG_DFL)
             _take_terminal()
             if os.read(waits_at, 1):
+                what = f"its folder {launch.cwd}"
                 os.chdir(launch.cwd)
-                os.execvpe(launch.argv[0], launch.argv, launch.environment)
+                what = launch.argv[0]
+                os.execvpe(what, launch.argv, launch.environment)
         except (OSError, ValueError) as error:
-            os.write(fails, (getattr(error, "strerror", None) or str(error)).encode())
+            os.write(fails, os.fsencode(f"{what}: {getattr(error, 'strerror', None) or error}"))
         finally:
             os._exit(127)
 
     def run(self) -> str:
-        """Let it become the program; return why it could not, or an empty text."""
+        """Let it become the program; return what could not be used, and why, or an empty text."""
         with contextlib.suppress(BrokenPipeError):  # it was ended while it waited
             os.write(self._start, b"\n")
         os.close(self._start)
