@@ -159,10 +159,11 @@ def refuse(store: Store, work: Work) -> NoReturn:
     """
     task = task_queries.any_task(store.db, work.task_uid)
     number = task.number if task is not None else 0
+    restore = f"`tui-tasks work restore {work_queries.reference(store.db, work, number)}`"
     then = {
-        "merged": f"; `tui-tasks work restore {number}` undoes it",
-        "discarded": f": `tui-tasks work restore {number}` brings it back for review",
-        "failed": f": start an agent again, or `tui-tasks work restore {number}` if there is something to review",
+        "merged": f"; {restore} undoes it",
+        "discarded": f": {restore} brings it back for review",
+        "failed": f": start an agent again, or {restore} if there is something to review",
         "working": ": wait until its turn is over, or merge and let the agent continue (--go-on)",
     }.get(work.state, "")
     is_so = "has failed" if work.state == "failed" else f"is {work.state}"

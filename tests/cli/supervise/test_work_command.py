@@ -206,6 +206,9 @@ def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: P
     assert status == 1 and "use one of claude-1, claude-2" in told
     status, told, _ = run(f"work merge 1 --by claude-1 {seen(place)}")
     assert status == 0 and "discarded the work of claude-2" in told
+    assert "`tui-tasks work restore 1 --by claude-1` undoes it" in told
+    assert "`tui-tasks work restore 1 --by claude-1` undoes it" in run("work discard 1 --by claude-1")[2]
+    assert "`tui-tasks work restore 1 --by claude-2` brings it back" in run("work discard 1 --by claude-2")[2]
     assert git(place.root, "log", "-1", "--format=%s") == "Rotate keys"
     assert other.is_dir()
 

@@ -103,7 +103,8 @@ def _review(options: argparse.Namespace) -> None:
         diffs = list(diff_lines(review)) if options.diff else []
         more = " --commit MESSAGE" * review.is_dirty
         does = "sets the task done" if review.adds_nothing else "merges exactly this"
-        then = f"`tui-tasks work merge {task.number}{more} --reviewed {review.version}` {does}"
+        named = work_queries.reference(store.db, work, task.number)
+        then = f"`tui-tasks work merge {named}{more} --reviewed {review.version}` {does}"
         try:
             acceptance.check_can_merge(work, go_on=True)
         except Conflict as refused:
@@ -157,7 +158,8 @@ def _merge(options: argparse.Namespace) -> None:
         checks = acceptance.checks(work, review)
         what = [head, *quoted(task.name), *review_lines(review, checks), *diff_lines(review)]
         if options.reviewed is None:
-            shows = f"`tui-tasks work review {task.number}` shows it, then add --reviewed {review.version}"
+            named = work_queries.reference(store.db, work, task.number)
+            shows = f"`tui-tasks work review {named}` shows it, then add --reviewed {review.version}"
             question = "Set the task done?" if review.adds_nothing else "Merge exactly this?"
             person_rights.confirm_at_terminal(options, store, what, question, shows)
         person_rights.confirm(options, store, what)
@@ -175,13 +177,13 @@ def _merge(options: argparse.Namespace) -> None:
             sent = acceptance.comment(work, review_message(review.base, conflicts=outcome.files), review.version)
             message = f"it conflicts in {safe_line(', '.join(outcome.files))}; {_sent_text(sent)}"
         else:
-            message = _merged_text(outcome, review, task.number)
+            message = _merged_text(store, outcome, review, task.number)
         for note in outcome.notes:
             print(safe_line(note), file=sys.stderr)
         print_changed(options, store, work, message)
 
 
-def _merged_text(outcome: Outcome, review: Review, number: int) -> str:
+def _merged_text(store: Store, outcome: Outcome, review: Review, number: int) -> str:
     """Return what was merged, as a line.
 
     Raises:
@@ -198,7 +200,8 @@ def _merged_text(outcome: Outcome, review: Review, number: int) -> str:
     parts = [f"merged into {base} as {commit[:10]}" if commit else f"accepted: {why}"]
     if outcome.discarded:
         parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
-    return "; ".join([*parts, f"`tui-tasks work restore {number}` undoes it"])
+    reference = work_queries.reference(store.db, outcome.work, number)
+    return "; ".join([*parts, f"`tui-tasks work restore {reference}` undoes it"])
 
 
 def _size(review: Review) -> str:
@@ -252,7 +255,9 @@ def _discard(options: argparse.Namespace) -> None:
         person_rights.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
         person_rights.record(options, store)
         acceptance_of(options, store).discard(work)
-        message = f"discarded; `tui-tasks work restore {task.number}` brings it back"
+        message = (
+            f"discarded; `tui-tasks work restore {work_queries.reference(store.db, work, task.number)}` brings it back"
+        )
         if task_queries.status(store.db, task.uid) is None:
             message = "discarded; its branch and files stay"
         print_changed(options, store, work, message)

@@ -48,6 +48,11 @@ def of_task(db: Database, task_uid: str) -> list[Work]:
     return _where(db, "task_uid = ?", (task_uid,))
 
 
+def reference(db: Database, work: Work, number: int) -> str:
+    """Return how a command names a work: by its task's `number`, and by its agent if several have worked on it."""
+    return f"{number} --by {work.agent}" if len(of_task(db, work.task_uid)) > 1 else str(number)
+
+
 def must_reopen(db: Database, task: Task) -> bool:
     """Return whether a task is done, and no work on it goes on: to start an agent on it, the human reopens it first."""
     return task.status == "done" and not any(work.state in LIVE_WORK for work in of_task(db, task.uid))
