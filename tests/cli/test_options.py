@@ -291,7 +291,7 @@ LIMIT = "tui-tasks work start: argument --limit"
             (
                 ["work", "start", "1", "--limit", f"cost_usd={value}"],
                 2,
-                f"{LIMIT}: 'cost_usd={value}': cost_usd takes US",
+                f"{LIMIT}: 'cost_usd={value}': cost_usd takes a number above",
             )
             for value in ("inf", "nan", "1e400", "-1")
         ),

@@ -50,7 +50,7 @@ def test_a_word_of_a_command_may_be_empty_but_its_program():
     command = ["claude", "-p", "--tools", ""]
     runners, wrong = read({"command": command, "bad": {"command": ["", "a"]}}, "config.toml")
     assert runners.profiles[""].command == tuple(command)
-    assert str(wrong[0]) == "runner.bad.command: Expected the name of a program as the first word"
+    assert str(wrong[0]) == "runner.bad.command: takes the name of a program as the first word"
 
 
 def test_what_is_wrong_in_one_runner_leaves_the_others():

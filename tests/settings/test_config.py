@@ -194,4 +194,23 @@ def test_a_limit_of_money_without_an_end_is_refused_in_the_settings(tmp_path: Pa
     file = tmp_path / "config.toml"
     file.write_text(f"work = {{ limits = {{ cost_usd = {value} }} }}\n")
     given, (problem,) = config.load(file)
-    assert problem.message.endswith("at `$.limits.cost_usd`") and not given.work
+    assert problem.message.startswith("work.limits.cost_usd: takes a number above 0, up to 1,000,000, not ")
+    assert not given.work
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("work = 3", "work: takes a table, not 3"),
+        ("work = { max_agents = 5000 }", "work.max_agents: takes a whole number from 1 up to 1,000, not 5000"),
+        ("work = { program = { x = { command = [] } } }", "work.program.x.command: takes a list that is not empty"),
+        ('notify = "loud"', 'notify: takes one of "off", "osc777", "osc9", not "loud"'),
+        ("sessions = { wait = { x = 1 } }", 'sessions.wait: takes one of "claude", "codex", "gemini", "opencode"'),
+        ('ntfy = { topic = "a b" }', 'ntfy.topic: takes up to 64 letters, digits, - and _, not "a b"'),
+        ("rule = [{ answer = 'allow' }]", "rule: lacks tool"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_setting_the_value_and_what_is_allowed(tmp_path, text, message) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"{text}\n")
+    assert [problem.message for problem in config.load(file)[1]] == [message]

@@ -6,6 +6,8 @@ No agent writes that file; a job can only name one of these runners (docs: sched
 from __future__ import annotations
 
 import fnmatch
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
@@ -57,7 +59,7 @@ class _RunnerTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
     def __post_init__(self) -> None:
         if self.command is not None and not self.command[0]:
-            raise ValueError("Expected the name of a program as the first word")
+            raise ValueError("takes the name of a program as the first word")
 
 
 class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -208,9 +210,69 @@ def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[ConfigPr
             good[name] = value
         except msgspec.ValidationError as error:
             known = name in kind.__struct_fields__
-            message = str(error).partition(" - at ")[0] if known else f"is not a setting of {of}"
+            message = mistake(error, {name: value}, kind)[1] if known else f"is not a setting of {of}"
             wrong.append(ConfigProblem(f"{key}.{name}", message))
     return msgspec.convert(good, kind)
+
+
+_WORDS: Final = {
+    "BoolType": "true or false",
+    "ListType": "a list",
+    "VarTupleType": "a list",
+    "DictType": "a table",
+    "StructType": "a table",
+}
+_PATTERNS: Final = {r"^[^\x00]*$": "a text without NUL", r"^[-_A-Za-z0-9]{0,64}$": "up to 64 letters, digits, - and _"}
+_MAX_SHOWN: Final = 60
+
+
+def mistake(error: msgspec.ValidationError, given: Any, kind: Any) -> tuple[str, str]:
+    """Return the place of a mistake in settings, such as `limits.tokens`, and in plain words what it takes."""
+    text, _, at = str(error).partition(" - at ")
+    path = re.findall(r"\w+|\[\.\.\.\]", at.rpartition("$")[2].rstrip("`"))
+    place = ".".join(step for step in path if step.isidentifier())
+    if text.startswith("Object missing required field"):
+        return place, f"lacks {text.split('`')[1]}"
+    if not text.startswith(("Expected `", "Invalid enum value")):
+        return place, text
+    types = _alternatives(msgspec.inspect.type_info(kind))
+    if at.startswith("`key`"):
+        path.append("key")
+    for step in path:
+        types = [each for one in types for inner in _inside(one, step) for each in _alternatives(inner)]
+        if given is not None:
+            given = given.get(step) if isinstance(given, dict) else given[int(step)] if step.isdecimal() else None
+    allowed = " or ".join(filter(None, map(_allowed, types)))
+    shown = json.dumps(given, ensure_ascii=False, default=str)
+    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
+    return place, f"takes {allowed}" + f", not {shown}" * (given is not None)
+
+
+def _alternatives(kind: Any) -> list[Any]:
+    kind = kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+    return list(getattr(kind, "types", (kind,)))
+
+
+def _inside(kind: Any, step: str) -> list[Any]:
+    """Return the types that a type has at one step of a path."""
+    if isinstance(kind, msgspec.inspect.StructType):
+        return [field.type for field in kind.fields if field.name == step]
+    if step == "key":
+        return [kind.key_type] if hasattr(kind, "key_type") else []
+    return [kind.value_type] if hasattr(kind, "value_type") else [kind.item_type] if hasattr(kind, "item_type") else []
+
+
+def _allowed(kind: Any) -> str:
+    """Return in words what a type allows; of no value: an empty text."""
+    if isinstance(kind, msgspec.inspect.LiteralType):
+        return f"one of {', '.join(json.dumps(word) for word in kind.values)}"
+    if isinstance(kind, msgspec.inspect.StrType):
+        return _PATTERNS.get(kind.pattern or "", "a text") + " that is not empty" * bool(kind.min_length)
+    if isinstance(kind, (msgspec.inspect.IntType, msgspec.inspect.FloatType)):
+        number = "a whole number" if isinstance(kind, msgspec.inspect.IntType) else "a number"
+        least = f" from {kind.ge:,}" if kind.ge is not None else f" above {kind.gt:,}" if kind.gt is not None else ""
+        return f"{number}{least}" + (f"{',' * (kind.gt is not None)} up to {kind.le:,}" if kind.le is not None else "")
+    return _WORDS.get(type(kind).__name__, "") + " that is not empty" * bool(getattr(kind, "min_length", None))
 
 
 _OF_ONE_PROGRAM: Final = ("command", "args", "model")

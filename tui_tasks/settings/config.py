@@ -206,7 +206,7 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
                 problems += _table_problems(path, text, name, value)
         except msgspec.ValidationError as error:
             line = _fault_line(text, name, value, str(error))
-            problems.append(SettingsProblem(path, line, f"{name}: {_why(name, known[name].type, error)}"))
+            problems.append(SettingsProblem(path, line, _why(name, value, known[name].type, error)))
     return Config(**good), problems
 
 
@@ -222,18 +222,23 @@ def _fault_line(text: str, name: str, value: Any, error: str) -> int | None:
     return line_of(text, key, table) or line_of(text, table) or line_of(text, name)
 
 
-def _why(name: str, kind: Any, error: msgspec.ValidationError) -> str:
-    """Return what is wrong in a table of some kind; of an unknown setting, those that there are."""
+def _why(name: str, value: Any, kind: Any, error: msgspec.ValidationError) -> str:
+    """Return what is wrong in a table of some kind, and where; of an unknown setting, those that there are."""
+    from tui_tasks.runner.runner_settings import mistake  # few files have mistakes
+
     unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at `\$\.(\w+))?", str(error))
     if unknown is None:
-        return str(error)
+        place, message = mistake(error, value, work_settings.WorkSettings if name == "work" else kind)
+        if name == "work" and place.startswith("programs"):
+            place = ".".join(filter(None, ["program", work_settings.wrong_program(value), *place.split(".")[1:]]))
+        return f"{name}.{place}: {message}" if place else f"{name}: {message}"
     if name == "work":
         tables = {"limits": work_settings.LimitSettings, "programs": work_settings.ProgramSettings}
         kind = tables.get(unknown[2] or "", work_settings.WorkSettings)
     while not hasattr(kind, "__struct_fields__") and get_args(kind):
         kind = get_args(kind)[0]
     fields = [each for each in getattr(kind, "__struct_fields__", ()) if each != "programs"]
-    return f"no setting {unknown[1]}; use one of {', '.join(fields)}" if fields else str(error)
+    return f"{name}: no setting {unknown[1]}" + (f"; use one of {', '.join(fields)}" if fields else "")
 
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:

@@ -114,12 +114,14 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         return (*PROGRAM_NAMES, *(name for name in self.programs if name not in PROGRAM_NAMES))
 
 
-def read(table: dict[str, Any]) -> WorkSettings:
+def read(table: Any) -> WorkSettings:
     """Return the settings of the table as the file has it, in which `program` is a name or the table of programs.
 
     Raises:
         msgspec.ValidationError: it is not as it must be.
     """
+    if not isinstance(table, dict):
+        return msgspec.convert(table, WorkSettings)
     held = dict(table)
     # TOML cannot have `program = "x"` beside `[work.program.x]`: the table's `default` is the name then.
     if isinstance(programs := held.pop("program", None), dict):

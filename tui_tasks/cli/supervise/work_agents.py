@@ -157,6 +157,7 @@ def _limit(text: str) -> tuple[str, float]:
     Raises:
         ArgumentTypeError: it is none.
     """
+    from tui_tasks.runner.runner_settings import mistake
     from tui_tasks.settings.work_settings import LimitSettings
 
     name, _, value = text.partition("=")
@@ -165,19 +166,11 @@ def _limit(text: str) -> tuple[str, float]:
     shown = repr(text[:60])
     try:
         checked = msgspec.convert({name: float(value)}, LimitSettings, strict=False)
-    except msgspec.ValidationError:
-        raise argparse.ArgumentTypeError(f"{shown}: {name} takes {_LIMITS.get(name, _WHOLE)}") from None
+    except msgspec.ValidationError as error:
+        raise argparse.ArgumentTypeError(f"{shown}: {name} {mistake(error, None, LimitSettings)[1]}") from None
     except ValueError:
         raise argparse.ArgumentTypeError(f"{shown} has no number: write it like `{name}=1`") from None
     return name, getattr(checked, name)
-
-
-_WHOLE: Final = "a whole number from 1"
-_LIMITS: Final = {
-    "cost_usd": "US dollars: a number above 0, up to 1,000,000",
-    "context": "a share of the context window: a number above 0, up to 1",
-}
-"""What a limit takes that is no whole number."""
 
 
 def _start(options: argparse.Namespace) -> None:

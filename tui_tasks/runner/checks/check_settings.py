@@ -143,10 +143,10 @@ class _CheckTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 
     def __post_init__(self) -> None:
         if self.command is not None and not self.command[0]:
-            raise ValueError("Expected the name of a program as the first word")
+            raise ValueError("takes the name of a program as the first word")
         for pattern in self.inputs:
             if pattern.startswith("/") or ".." in pattern.split("/"):
-                raise ValueError(f"Expected a pattern below cwd, not {pattern}")
+                raise ValueError(f"takes a pattern below cwd, not {pattern}")
 
 
 def read_checks(
