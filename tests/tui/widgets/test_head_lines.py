@@ -980,9 +980,12 @@ async def test_a_task_behind_a_failed_one_is_not_next_but_blocked_by_it(plan, ma
     by_agent(plan, "human", AddTask("Behind both", plan.list_uid, depends_on=(plan[6],)))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "none ready: #6 is blocked by failed #5" in lines(pilot.app)[0]
-        assert "after #5 (failed)" in shown(pilot.app)
+        assert "after #5 (failed)" in shown(pilot.app) and "next, after" not in shown(pilot.app)
         by_agent(plan, "human", EditTask(plan[5], {"status": "in_progress"}))
         await until(pilot, lambda: "next, after #5: #6 Write integration tests" in lines(pilot.app)[0])
+        await until(pilot, lambda: re.search(r"⊘ #6   Write integration tests +next, after #5 ", shown(pilot.app)))
+        await press(pilot.app, pilot, "2")
+        await until(pilot, lambda: re.search(r"\n {7}next .*\n {7}⊘ after #5", shown(pilot.app)))
 
 
 async def test_a_paused_agent_without_a_task_is_paused_not_idle(plan, make_app):

@@ -142,7 +142,7 @@ class BoardPane(TaskPane):
     def _special_now(self) -> set[str]:
         """Return the tasks whose cards differ by more than the task: those that need the human, and the next."""
         state = self.context.state
-        return state.needing | ({state.next_task.uid} if state.next_task is not None else set())
+        return state.needing | ({state.suggested} if state.suggested is not None else set())
 
     def _arrange(self) -> None:
         """Fill the columns; the cursor stays on its card."""

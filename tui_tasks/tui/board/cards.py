@@ -186,8 +186,7 @@ def _pending(context: Context, card: Card, say: _Say, fields: Sequence[Part], si
     age; then how urgent it is, when it is due, and its tags.
     """
     parts: list[Part] = []
-    task = context.state.next_task
-    if task is not None and task.uid == card.uid:
+    if context.state.suggested == card.uid:
         parts.append(("next", "$primary"))
     if card.held:
         mark, color = _mark(context, "held")

@@ -220,7 +220,7 @@ class ListPane(TaskPane):
     def _needing(self) -> set[str]:
         """Return the tasks whose rows differ by more than the task: those that wait for the human, and the next."""
         state = self.context.state
-        return state.asking | state.needing | ({state.next_task.uid} if state.next_task is not None else set())
+        return state.asking | state.needing | ({state.suggested} if state.suggested is not None else set())
 
     @override
     def refreshed(self) -> None:

@@ -112,13 +112,15 @@ class TaskRows(RowDrawing[TaskLine]):
         )
 
     def _waits(self, row: TaskLine) -> Part | None:
-        """Return what a blocked task waits for."""
-        return (after_text(self.context, row), "$muted") if row.blocked and row.depends_on else None
+        """Return what a blocked task waits for, and that it is the next one where none is ready."""
+        if not (row.blocked and row.depends_on):
+            return None
+        after = after_text(self.context, row)
+        return (f"next, {after}", "$primary") if self.context.state.suggested == row.uid else (after, "$muted")
 
     def _next(self, row: TaskLine) -> Part | None:
         """Return `next` for the task that the first line names."""
-        task = self.context.state.next_task
-        return ("next", "$primary") if task is not None and task.uid == row.uid else None
+        return ("next", "$primary") if self.context.state.suggested == row.uid else None
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""

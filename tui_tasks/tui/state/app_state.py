@@ -454,6 +454,12 @@ class AppState:
         self.running_jobs = job_lines.running_jobs(self._db)
         self.failing_jobs = job_lines.failing_jobs(self._db)
 
+    @property
+    def suggested(self) -> str | None:
+        """The uid of the task that is named as the next one: one that can start, else one that cannot yet."""
+        task = self.next_task or self.why_none_next[0]
+        return task.uid if task is not None else None
+
     def _read_asks(self) -> None:
         self.asks = ask_queries.open_asks(self._db)
 
