@@ -162,14 +162,14 @@ class FormScreen(Dialog[R | None], Generic[R]):
 
     def show_keys(self) -> None:
         """Show the keys of the field with the focus in the foot line."""
-        original = (("^r", "Original", ""),) if self._has_draft else ()
+        draft = (("^r", "Drop draft", ""),) if self._has_draft else ()
         saves: Sequence[Hint] = (("Enter", "Save", ""),)
         if isinstance(self.focused, LongText):
             saves = (("^s", "Save", ""), *((("Enter", "New line", ""),) if not self.focused.read_only else ()))
         elif isinstance(self.focused, ChoiceLine) and self.focused.has_choice:
             saves = (*saves, ("←→", "Change", ""))
-        keys: Sequence[Hint] = (*saves, ("Tab", "Next field", ""), ("Esc", "Back", ""))
-        self.query_one(FootLine).hint(*keys, *original, ("^e", "In $EDITOR", ""))
+        keys: Sequence[Hint] = (("Tab", "Next field", ""), ("Esc", "Back", ""), ("^e", "In $EDITOR", ""))
+        self.query_one(FootLine).hint(*saves, *draft, *keys)
 
     def action_save(self) -> None:
         """Save what was typed; where that is refused, stay at the field that is wrong and say why."""
