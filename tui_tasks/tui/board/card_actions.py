@@ -140,7 +140,10 @@ class CardMoves(Controller):
         first = list_pages.line(self._context.db, str(conflict.data.get("in_progress")))
         if first is None:
             return conflict.message
-        return f"{self._named(first)} is in progress, and this list takes one at a time for each agent"
+        state = self._context.state.status_of(first)
+        # Its card may stand in another column.
+        beside = f" ({look(state).word})" if state != first.status else ""
+        return f"{self._named(first)} is in progress{beside}, and this list takes one at a time for each agent"
 
     def _named(self, task: list_pages.TaskLine) -> str:
         return f"#{task.number} {safe_line(task.name, 30)}"
