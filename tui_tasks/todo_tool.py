@@ -24,7 +24,7 @@ from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations.tasks import EnsureList
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
@@ -297,7 +297,7 @@ def _refuse_paused(tx: Transaction) -> None:
     Raises:
         Paused: it is paused.
     """
-    known = ask_queries.agent(tx.db, AGENT)
+    known = message_queries.agent(tx.db, AGENT)
     if known is not None and known.paused:
         raise Paused(known.message, agent=AGENT)
 

@@ -290,8 +290,9 @@ needless |= {"inspect", "ast", "dis", "calendar", "locale", "socket", "selectors
 needless |= set() if "tui_tasks.core.agent_names" in sys.modules else {"unicodedata"}
 others = ("core.schedule.cron", "runner.scheduler_service", "runner.processes", "dialects.plans")
 # Of questions, messages, jobs, runs and standing answers, which this database has none of.
-others += ("core.read.ask_queries", "core.schema.agent_tables", "core.schema.job_tables", "core.operations.jobs")
-others += ("core.rules.agents.standing_answers", "core.unjournaled.heartbeats", "core.read.pages.list_pages")
+others += ("core.read.ask_queries", "core.read.message_queries", "core.schema.agent_tables", "core.schema.job_tables")
+others += ("core.operations.jobs", "core.rules.agents.standing_answers", "core.unjournaled.heartbeats")
+others += ("core.read.pages.list_pages",)
 needless |= {f"tui_tasks.{name}" for name in others}
 found = set(sys.modules) & needless
 assert not found, found

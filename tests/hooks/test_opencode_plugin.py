@@ -19,7 +19,7 @@ from tests.hooks.playing import COMMAND, spooled
 from tests.hooks.screens import NOBODY_WAITS, Screen, screen
 from tests.started import Started, until
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.hooks import hook_forms
@@ -132,7 +132,7 @@ def test_a_message_to_an_idle_session_is_delivered_without_a_folder_in_the_plugi
     assert asked["url"] == "/session/ses_1/prompt_async"
     assert "The word is xyzzy." in asked["body"]["parts"][0]["text"]
     assert asked["body"]["noReply"] is False
-    until(lambda: human.look() or not ask_queries.waiting(human.store.db, "opencode-1"))
+    until(lambda: human.look() or not message_queries.waiting(human.store.db, "opencode-1"))
 
 
 def test_the_human_stops_it_and_what_was_said_is_read_with_the_next_prompt(opencode: OpenCode, human: Screen) -> None:

@@ -23,7 +23,7 @@ from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.cli.admin.program_files import PROGRAMS
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.control_agents import agents_page
@@ -168,7 +168,7 @@ def test_claude_code_is_seen_answered_and_written_to(claude_code: Path, tmp_path
         output, _ = process.communicate(timeout=DEADLINE)
         assert output.strip() == b"Done."
         assert state(human) == "gone"
-        assert ask_queries.waiting(human.store.db, "claude-1") == ()
+        assert message_queries.waiting(human.store.db, "claude-1") == ()
     assert {path.name for path in (tmp_path / "home" / "project").iterdir()} == {".mcp.json", "one"}
     assert "The word is xyzzy." in model.heard[1]
     assert "one is enough" in model.heard[2]

@@ -17,7 +17,7 @@ from tui_tasks.core.errors import CannotUndo, Conflict
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask
 from tui_tasks.core.operations.work import RunWork, WorkReady
-from tui_tasks.core.read import ask_queries, work_queries, work_text
+from tui_tasks.core.read import message_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.unjournaled import local_values
@@ -583,7 +583,7 @@ def test_comments_to_an_agent_whose_process_has_ended_start_its_program_again_wi
     first, second = (worktree(store).parent / "prompts").read_text().split("Work on task #1")[1:]
     assert (first.count("Name it d.txt."), second.count("Name it d.txt.")) == (0, 1)
     assert [one.session.uid for one in session_queries.everyone(store.db)] == ["robot-1"]
-    assert ask_queries.waiting(store.db, "robot-1") == ()
+    assert message_queries.waiting(store.db, "robot-1") == ()
 
 
 def test_comments_that_reach_nobody_are_refused_in_one_line_and_change_nothing(
@@ -595,7 +595,7 @@ def test_comments_that_reach_nobody_are_refused_in_one_line_and_change_nothing(
     with pytest.raises(Conflict, match="robot cannot be started: no program"):
         acceptance.comment(work, "Again.")
     assert work_queries.find(store.db, work.uid).state == "ready"
-    assert ask_queries.waiting(store.db, "robot-1") == ()
+    assert message_queries.waiting(store.db, "robot-1") == ()
 
 
 def test_comments_wait_where_the_program_cannot_be_started_again_after_all(
@@ -611,7 +611,7 @@ def test_comments_wait_where_the_program_cannot_be_started_again_after_all(
     with pytest.raises(Conflict, match="robot-1 has ended and cannot be started again: no more processes"):
         acceptance.comment(work, "Again.")
     assert work_queries.find(store.db, work.uid).state == "ready"
-    assert [one.text for one in ask_queries.waiting(store.db, "robot-1")] == ["Again."]
+    assert [one.text for one in message_queries.waiting(store.db, "robot-1")] == ["Again."]
 
 
 def test_work_whose_worktree_was_deleted_by_hand_says_so_and_is_discarded(

@@ -25,7 +25,7 @@ from tui_tasks.core.errors import Conflict, Forbidden, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, SendMessage
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RunWork, SetAuto, StartWork, StopAuto
-from tui_tasks.core.read import ask_queries, work_queries, work_text
+from tui_tasks.core.read import message_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -349,7 +349,7 @@ def test_a_comment_waits_where_the_program_of_ready_work_can_no_longer_be_execut
     robot.write_text("#!/nowhere/sh\n")
     sent = comments.send(store, work, "Mind the tests.", clock)
     assert (sent.work.state, sent.work.message) == ("ready", f"not started again: {robot}: No such file or directory")
-    assert [one.text for one in ask_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
+    assert [one.text for one in message_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
     assert session_queries.find(store.db, work.agent).state == session_queries.GONE
 
 
@@ -378,7 +378,7 @@ def test_a_launcher_that_ends_before_its_program_is_recorded_gives_the_comments_
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    assert [one.text for one in ask_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
+    assert [one.text for one in message_queries.waiting(store.db, work.agent)] == ["Mind the tests."]
 
 
 def test_a_setup_command_that_fails_starts_nothing_and_leaves_nothing(store, repo, configure, starter, task):

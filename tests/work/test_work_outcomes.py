@@ -28,7 +28,7 @@ from tui_tasks.core.operations.work import (
     RunWork,
     StartWork,
 )
-from tui_tasks.core.read import ask_queries, work_queries, work_text
+from tui_tasks.core.read import ask_queries, message_queries, work_queries, work_text
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.rules import work_limit_rules
 from tui_tasks.core.store import Store
@@ -282,7 +282,7 @@ def test_a_message_alone_starts_no_program_again_that_has_ended_and_goes_with_th
     assert (again, work_queries.find(store.db, found.uid).state) == ([], "ready")
     (commented,) = store.commit(CommentWork(found.uid, "Again"), actor="human", now=clock())
     assert comments.wake(store, commented, clock()) and again == [found.uid]
-    assert [one.text for one in ask_queries.waiting(store.db, "claude-1")] == ["Rename it too", "Again"]
+    assert [one.text for one in message_queries.waiting(store.db, "claude-1")] == ["Rename it too", "Again"]
 
 
 def test_how_a_program_ended_is_left_to_its_launcher_for_a_moment(store, clock, work):

@@ -43,7 +43,7 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.jobs import NoteRunAgent
 from tui_tasks.core.operations.sessions import SessionEnded, SessionEvent, SessionReport, TurnEnded
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -277,7 +277,7 @@ class AgentConversation:
             self._command.close_input()
 
     def _hold_or_release(self, agent: str) -> None:
-        summary = ask_queries.agent(self._store.db, agent)
+        summary = message_queries.agent(self._store.db, agent)
         is_paused = summary is not None and summary.paused
         if is_paused != self._is_paused:
             self._is_paused = is_paused
@@ -288,7 +288,7 @@ class AgentConversation:
             self._held_tools = []
 
     def _send_messages(self, agent: str) -> None:
-        for message in ask_queries.waiting(self._store.db, agent):
+        for message in message_queries.waiting(self._store.db, agent):
             if self._stop_result is not None:
                 return  # no turn follows that would read it
             if self._is_turn_over and self._is_paused and not message.ends_turn:

@@ -250,14 +250,14 @@ def _brought_by(db: Database, line: bytes, subscriber: str) -> list[HumanMessage
     """Return the messages that a line brings, which is a reply, the replies of a batch, or an event."""
     if b'"messages":' not in line and b'"event":"message"' not in line:
         return []
-    from tui_tasks.core.read import ask_queries  # few lines bring a message
+    from tui_tasks.core.read import message_queries  # few lines bring a message
 
     decoded = msgspec.json.decode(line)
     messages: list[HumanMessage | None] = []
     for reply in decoded if isinstance(decoded, list) else [decoded]:
         if reply.get("event") == "message" and reply.get("to") == subscriber:
-            messages.append(ask_queries.sent_by(db, reply["seq"]))
+            messages.append(message_queries.sent_by(db, reply["seq"]))
         elif "ok" in reply:
             brought = reply.get("messages", ())
-            messages += [ask_queries.last_delivered(db, message["text"], reply["seq"]) for message in brought]
+            messages += [message_queries.last_delivered(db, message["text"], reply["seq"]) for message in brought]
     return [message for message in messages if message is not None]

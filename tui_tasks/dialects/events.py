@@ -10,7 +10,7 @@ import msgspec
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import local_iso
-from tui_tasks.core.read import ask_queries, check_queries, job_queries
+from tui_tasks.core.read import check_queries, job_queries, message_queries
 from tui_tasks.core.snapshots import Entry, iso
 
 # The columns with instants, which are written as text.
@@ -104,7 +104,7 @@ def page(
     lines: list[bytes] = []
     size, last = 0, None
     for entry in entries:
-        is_withdrawn = entry.kind == "message.sent" and ask_queries.message(db, entry.uid).is_withdrawn
+        is_withdrawn = entry.kind == "message.sent" and message_queries.message(db, entry.uid).is_withdrawn
         if is_withdrawn and for_subscriber:
             continue
         body = event(db, entry)
@@ -150,7 +150,7 @@ def _message_json(db: Database, entry: Entry) -> dict[str, Any]:
     """Return whom a message is for, with its text; for a delivery the seq of its event, so that nobody reads the text
     twice.
     """
-    sent = ask_queries.message(db, entry.uid)
+    sent = message_queries.message(db, entry.uid)
     return {"to": sent.agent, **({"text": sent.text} if entry.old is None else {"message": sent.seq})}
 
 

@@ -18,7 +18,7 @@ import msgspec
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.commit_watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
@@ -68,10 +68,10 @@ class SessionSpeaker:
         self._claims = {
             uid for uid in self._claims if (claim := task_records.find(db, uid)) and claim.state == "active"
         }
-        is_written_to = not session.identity.read_only and ask_queries.waiting(db, self._plain)
+        is_written_to = not session.identity.read_only and message_queries.waiting(db, self._plain)
         if self._has_keys or self._claims or self._asks or is_written_to:
             return True
-        agent = ask_queries.agent(db, self._plain)
+        agent = message_queries.agent(db, self._plain)
         return agent is not None and agent.paused
 
     def note(self, request: dict[str, Any], reply: dict[str, Any]) -> None:

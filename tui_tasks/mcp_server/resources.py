@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from tui_tasks.channel.session import Session
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import CursorExpired, NotFound, Refusal
-from tui_tasks.core.read import ask_queries, work_text
+from tui_tasks.core.read import ask_queries, message_queries, work_text
 from tui_tasks.core.read.tasks import task_queries, task_summary
 from tui_tasks.core.snapshots import Entry, TaskList, full_task, iso
 from tui_tasks.core.store import Store
@@ -112,12 +112,12 @@ def _list(session: Session, home: TaskList) -> dict[str, Any]:
 def _inbox(session: Session) -> dict[str, Any]:
     db, agent = session.store.db, session.identity.agent
     asked = [one for one in ask_queries.open_asks(db) if one.agent == agent]
-    known = ask_queries.agent(db, agent)
+    known = message_queries.agent(db, agent)
     return {
         "agent": agent,
         "paused": known is not None and known.paused,
         "questions": [{"ask": one.uid, "question": one.question, "at": iso(one.opened_at)} for one in asked],
-        "messages": [{"at": iso(one.sent_at), "text": one.text} for one in ask_queries.waiting(db, agent)],
+        "messages": [{"at": iso(one.sent_at), "text": one.text} for one in message_queries.waiting(db, agent)],
     }
 
 

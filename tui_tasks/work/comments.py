@@ -16,7 +16,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import HumanMessage, Work
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.operations.work import CommentWork
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import message_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -125,7 +125,7 @@ def wake(store: Store, work: Work, now: int) -> bool:
     Raises:
         Conflict: its process has ended, and cannot be started again.
     """
-    waiting = [message for message in ask_queries.waiting(store.db, work.agent) if not message.ends_turn]
+    waiting = [message for message in message_queries.waiting(store.db, work.agent) if not message.ends_turn]
     seen = session_queries.seen(store.db, work.agent)
     is_gone = clean_up.is_gone(store.db, work)
     is_at_rest = work.terminal is not None and seen is not None and seen.state in _AT_REST

@@ -19,7 +19,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Busy, InvalidArgument
 from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage, WithdrawMessage
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, message_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
@@ -43,7 +43,7 @@ def texts(reply: dict) -> list[str]:
 
 
 def state_of(store: Store, agent: str = "agent") -> list[str]:
-    return [sent.state for sent in ask_queries.newest(store.db, agent, 9)]
+    return [sent.state for sent in message_queries.newest(store.db, agent, 9)]
 
 
 def kinds(store: Store) -> list[str]:
@@ -275,7 +275,7 @@ def test_delivery_up_to_an_entry_leaves_what_was_sent_later(store, write, clock)
     first, second = write("one"), write("two")
     (delivered,) = store.commit(DeliverMessages("agent", until=first.seq), actor="agent", now=clock())
     assert [message.text for message in delivered] == ["one"]
-    assert [message.uid for message in ask_queries.waiting(store.db, "agent")] == [second.uid]
+    assert [message.uid for message in message_queries.waiting(store.db, "agent")] == [second.uid]
     assert store.commit(DeliverMessages("agent"), actor="agent", now=clock())[0][0].delivered_at == START
     assert store.commit(DeliverMessages("agent"), actor="agent", now=clock()) == [()]
 
@@ -355,8 +355,8 @@ def test_a_blank_message_is_refused(store, clock):
 def test_no_request_looks_for_messages_anew_while_nobody_writes(talk, monkeypatch):
     uid = add(talk)
     asked = []
-    real = ask_queries.waiting
-    monkeypatch.setattr(ask_queries, "waiting", lambda *given: (asked.append(1), real(*given))[1])
+    real = message_queries.waiting
+    monkeypatch.setattr(message_queries, "waiting", lambda *given: (asked.append(1), real(*given))[1])
     for number in range(5):
         talk.ok("tasklist:log_task_progress", uid=uid, message=str(number))
     assert asked == []

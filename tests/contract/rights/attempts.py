@@ -17,7 +17,7 @@ from tests.contract.client import environment, program
 from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.core.commit import journal
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, message_queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
@@ -72,7 +72,7 @@ NAMES = (
 def kept(db: Path) -> list[Entry]:
     """What has been recorded since the start; and nothing of what the human alone does has changed."""
     with Store(str(db), read_only=True) as store:
-        assert ask_queries.agent(store.db, "other").paused
+        assert message_queries.agent(store.db, "other").paused
         assert [ask.state for ask in ask_queries.open_asks(store.db)] == ["open"]
         return journal.since(store.db, 2, 1_000)
 

@@ -31,7 +31,7 @@ from tui_tasks.core.operations.work import (
     StartWork,
     WorkReady,
 )
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import message_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
@@ -238,7 +238,7 @@ def test_comments_go_to_the_agent_as_one_message_and_it_goes_on(store, clock, hu
     work = human(start(task))
     Talk(store, clock, agent="claude-1").ok("control:update_task", uid=task, status="done")
     assert human(CommentWork(work.uid, "what if put fails?")).state == "working"
-    assert [sent.text for sent in ask_queries.waiting(store.db, "claude-1")] == ["what if put fails?"]
+    assert [sent.text for sent in message_queries.waiting(store.db, "claude-1")] == ["what if put fails?"]
     assert status(store, task) == "in_progress"
 
 

@@ -14,7 +14,7 @@ from tests.contract.client import DEADLINE
 from tests.hooks.screens import Screen
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.hook_folder import Spool, put_payload
 from tui_tasks.hooks.programs.codex import CodexQueue
@@ -62,7 +62,7 @@ class Codex:
         return queued.read_text() if queued.exists() else ""
 
     def waiting(self) -> int:
-        return len(ask_queries.waiting(self.human.store.db, "codex-1"))
+        return len(message_queries.waiting(self.human.store.db, "codex-1"))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.hooks.screens import NOBODY_WAITS, Screen, asking, screen
 from tests.started import DEADLINE, Started
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.hooks import PROGRAM_NAMES, hook_command, hook_forms, hooks_folder
 from tui_tasks.hooks.hook_folder import Folder
@@ -65,7 +65,7 @@ def test_a_message_goes_with_the_next_event_that_can_carry_it_and_once(tmp_path:
         at = At(human, db)
         at.writes("Use ünittest.")
         at.writes("Not pytest.")
-        assert [one.state for one in ask_queries.newest(human.store.db, "claude-1", 9)] == ["waiting", "waiting"]
+        assert [one.state for one in message_queries.newest(human.store.db, "claude-1", 9)] == ["waiting", "waiting"]
         assert is_silent(at.event("Notification"))
         text = context("PreToolUse", at.event("PreToolUse", tool_name="Bash"))
         assert text.count("The human who supervises you wrote at ") == 2
@@ -77,7 +77,10 @@ def test_a_message_goes_with_the_next_event_that_can_carry_it_and_once(tmp_path:
             "message.delivered by claude-1",
             "message.delivered by claude-1",
         ]
-        assert [one.state for one in ask_queries.newest(human.store.db, "claude-1", 9)] == ["delivered", "delivered"]
+        assert [one.state for one in message_queries.newest(human.store.db, "claude-1", 9)] == [
+            "delivered",
+            "delivered",
+        ]
         at.writes("One more.")
         assert "One more." in context("PostToolUse", at.event("PostToolUse", tool_name="Bash"))
         assert message_folders.sessions(Folder(f"{db}-hooks", make=False)) == []
@@ -181,7 +184,7 @@ def test_hooks_that_run_at_once_deliver_a_message_once(tmp_path: Path) -> None:
             outputs = [process.communicate(timeout=DEADLINE)[0].decode() for process in started]
         human.look()
         assert sorted(number for number in range(5) for output in outputs if f"<{number}>" in output) == list(range(5))
-        assert ask_queries.waiting(human.store.db, "claude-1") == ()
+        assert message_queries.waiting(human.store.db, "claude-1") == ()
 
 
 def test_a_message_that_came_by_the_agents_own_channel_is_not_given_again(tmp_path: Path) -> None:
@@ -200,18 +203,18 @@ def test_a_message_is_taken_back_until_a_hook_has_claimed_it(tmp_path: Path) -> 
         at = At(human, db)
         at.writes("Hello")
         at.writes("Goodbye")
-        store, first = human.store, ask_queries.waiting(human.store.db, "claude-1")[0]
-        goodbye = ask_queries.sent_last(store.db)
+        store, first = human.store, message_queries.waiting(human.store.db, "claude-1")[0]
+        goodbye = message_queries.sent_last(store.db)
         assert goodbye is not None and goodbye.text == "Goodbye"
         reply_sender.take_back(store, goodbye, first.sent_at)
-        assert ask_queries.sent_last(store.db) == first
-        assert [one.message.text for one in ask_queries.newest(store.db, "claude-1", 9)] == ["Hello"]
+        assert message_queries.sent_last(store.db) == first
+        assert [one.message.text for one in message_queries.newest(store.db, "claude-1", 9)] == ["Hello"]
         said = context("PreToolUse", at.event("PreToolUse", tool_name="Bash"))
         assert "Hello" in said and "Goodbye" not in said
         with pytest.raises(Conflict, match="claude-1 has the message already"):
             reply_sender.take_back(store, first, first.sent_at)
         at.writes("Wait")
-        (wait,) = ask_queries.waiting(store.db, "claude-1")
+        (wait,) = message_queries.waiting(store.db, "claude-1")
         with Folder(hooks_folder(str(db)), make=False) as folder:
             session_folder = message_folders.opened(folder, "claude", "s-1", make=False)
             assert session_folder is not None
@@ -219,7 +222,7 @@ def test_a_message_is_taken_back_until_a_hook_has_claimed_it(tmp_path: Path) -> 
                 message_folders.claim(session_folder, (message_folders.MESSAGE,))
         with pytest.raises(Conflict, match="claude-1 has the message already"):
             reply_sender.take_back(store, wait, wait.sent_at)
-        assert ask_queries.waiting(store.db, "claude-1") == (wait,)
+        assert message_queries.waiting(store.db, "claude-1") == (wait,)
 
 
 def test_messages_of_a_session_that_has_ended_stay_in_the_database(tmp_path: Path) -> None:
@@ -230,7 +233,7 @@ def test_messages_of_a_session_that_has_ended_stay_in_the_database(tmp_path: Pat
         assert is_silent(at.event("SessionEnd"))
         human.look()
         assert message_folders.sessions(Folder(f"{db}-hooks", make=False)) == []
-        assert len(ask_queries.waiting(human.store.db, "claude-1")) == 1
+        assert len(message_queries.waiting(human.store.db, "claude-1")) == 1
         at.event("SessionStart", source="resume")
         assert "Hello" in context("UserPromptSubmit", at.event("UserPromptSubmit", prompt="go on"))
 
@@ -294,7 +297,7 @@ def test_the_human_ends_a_turn(tmp_path: Path) -> None:
         assert seen.state == "interrupted"
         assert is_silent(at.event("UserPromptSubmit", prompt="again"))
         assert is_silent(at.event("PreToolUse", tool_name="Bash"))
-        assert ask_queries.waiting(human.store.db, "claude-1") == ()
+        assert message_queries.waiting(human.store.db, "claude-1") == ()
 
 
 def test_a_turn_that_is_over_is_not_ended_nor_the_next_one(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ from tui_tasks.core.operations.asks import (
 )
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask, ExtendClaim, LapseClaims, LogTask
-from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read import ask_queries, job_queries, message_queries
 from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import state_of
 from tui_tasks.core.read.agents.stuck_causes import Thresholds
@@ -249,13 +249,13 @@ async def test_p_pauses_and_only_that_m_tells_why_and_p_again_lets_it_go_on(plan
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P")
         assert said(app) == "claude-1 is paused. m tells it why, P resumes it."
-        assert ask_queries.agent(app.link.db, "claude-1").message == PAUSED
+        assert message_queries.agent(app.link.db, "claude-1").message == PAUSED
         await settle(pilot, "m", *"wait for me", "enter")
-        assert ask_queries.agent(app.link.db, "claude-1").message == "wait for me"
-        assert [message.text for message in ask_queries.waiting(app.link.db, "claude-1")] == ["wait for me"]
+        assert message_queries.agent(app.link.db, "claude-1").message == "wait for me"
+        assert [message.text for message in message_queries.waiting(app.link.db, "claude-1")] == ["wait for me"]
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
-        assert not ask_queries.agent(app.link.db, "claude-1").paused
+        assert not message_queries.agent(app.link.db, "claude-1").paused
         assert "◐ claude-1  working" in row_of(app, "claude-1")
 
 

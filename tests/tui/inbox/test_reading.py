@@ -22,7 +22,7 @@ from tests.tui.sessions import Sessions, asks_permission, hook_waits, with_sessi
 from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, message_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake, screen_presence
@@ -512,9 +512,9 @@ async def test_agents_that_others_have_just_moved_are_written_to_after_another_e
         await press_at(app, pilot, "m", seconds[0] + EARLY)
         await settle(pilot, *"stop", "enter")
         assert f"{other} came under the cursor just now. Message to {other}" in shown(app) and "stop" in shown(app)
-        assert not ask_queries.newest(app.link.db, other, 1)
+        assert not message_queries.newest(app.link.db, other, 1)
         await settle(pilot, "enter")
-        assert ask_queries.newest(app.link.db, other, 1)[0].message.text == "stop"
+        assert message_queries.newest(app.link.db, other, 1)[0].message.text == "stop"
 
 
 async def test_an_agent_to_which_the_human_has_moved_at_once_is_the_one_that_is_meant(plan, make_app, seconds):
@@ -523,7 +523,7 @@ async def test_an_agent_to_which_the_human_has_moved_at_once_is_the_one_that_is_
         await settle(pilot, "A")
         for key in "jP":
             await press_at(app, pilot, key, seconds[0] + EARLY)
-        assert ask_queries.agent(app.link.db, app.screen.agent_here()).paused
+        assert message_queries.agent(app.link.db, app.screen.agent_here()).paused
         assert "came under the cursor" not in shown(app)
 
 

@@ -10,7 +10,7 @@ from tests.tui.driving import by_agent, lines, opened, press, said, settle, show
 from tests.tui.plan import NOW, SECOND
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import FormScreen
@@ -161,7 +161,7 @@ async def test_undo_says_of_a_pause_that_its_key_ends_it_and_a_second_undo_takes
         )
         assert task(app, plan[8]).status == "done"
         await press(app, pilot, "u")
-        assert task(app, plan[8]).status == "pending" and ask_queries.agent(app.link.db, "claude-2").paused
+        assert task(app, plan[8]).status == "pending" and message_queries.agent(app.link.db, "claude-2").paused
         by_agent(plan, "human", ResumeAgent("claude-2"))
         await press(app, pilot, "j", "u")
         assert said(app).startswith("The end of a pause is not undone: P in Agents pauses claude-2 again.")

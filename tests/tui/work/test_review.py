@@ -25,7 +25,7 @@ from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask
 from tui_tasks.core.operations.work import BeginMerge, CommentWork, GiveUpMerge, RunWork, StartWork, WorkReady
-from tui_tasks.core.read import ask_queries, check_queries
+from tui_tasks.core.read import ask_queries, check_queries, message_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.store import Store
@@ -191,7 +191,7 @@ async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back
         await settle(pilot, "c", *"Why?", "enter")
         await settle(pilot, "s", "enter")
         await until(pilot, lambda: state_of(plan, work) == "working")
-        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        (sent,) = message_queries.newest(app.link.db, work.agent, 5)
         assert "\n\na\\xff.py\nWhy?\n\n" in sent.message.text
 
 
@@ -290,7 +290,7 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         assert 'c: "why"' in shown(app)
         await settle(pilot, "s")
         await until(pilot, lambda: "Sent 2 comments" in said(app))
-        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        (sent,) = message_queries.newest(app.link.db, work.agent, 5)
         assert sent.message.text == (
             "Review of your work:\n\nsrc/keys.py\nall\n\nsrc/keys.py:6\n>     fresh = key.new()\nwhy"
             "\n\nReport it ready again when you are done."
@@ -310,7 +310,7 @@ async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_fil
         assert "  1 comment " in shown(app)
         await settle(pilot, "s")
         await until(pilot, lambda: "Sent 2 comments" in said(app))
-        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        (sent,) = message_queries.newest(app.link.db, work.agent, 5)
         assert "Review of your work:\n\nwhole\n\nsrc/keys.py\nfile\n\n" in sent.message.text
 
 
@@ -662,7 +662,7 @@ async def test_a_conflict_is_named_with_its_files_and_one_key_hands_it_back(plan
         assert "It conflicts with main." in said(app)
         await settle(pilot, "s")
         await until(pilot, lambda: "Sent the conflict" in said(app))
-        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        (sent,) = message_queries.newest(app.link.db, work.agent, 5)
     assert "conflicts in src/keys.py" in sent.message.text
     assert state_of(plan, work) == "working"
 

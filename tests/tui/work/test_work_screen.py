@@ -30,7 +30,7 @@ from tui_tasks.core.operations.work import (
     StartWork,
     WorkReady,
 )
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import message_queries, work_queries
 from tui_tasks.core.read.agents import agent_views, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -806,7 +806,7 @@ async def test_a_message_to_an_agent_that_has_ended_with_its_work_does_not_wait_
     work = begun(plan, 9)
     with Store(plan.path) as store:
         store.commit(SendMessage(work.agent, "hurry up"), actor="human", now=NOW)
-        sent = ask_queries.newest(store.db, work.agent, 1)[0]
+        sent = message_queries.newest(store.db, work.agent, 1)[0]
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         assert agent_text.sent_line(sent, app.context, 80)[-1][0] == "waiting"

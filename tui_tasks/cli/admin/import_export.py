@@ -21,7 +21,7 @@ from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
@@ -341,7 +341,7 @@ def _read_file(format_: Format, file: str, step: Step) -> ParsedFile:
 
 
 def _refuse_paused(store: Store, identity: Identity) -> None:
-    known = ask_queries.agent(store.db, identity.agent)
+    known = message_queries.agent(store.db, identity.agent)
     if known is not None and known.paused:
         raise Paused(known.message, agent=identity.agent)
 

@@ -91,9 +91,9 @@ class StateCache:
         """Return what the human has set for an agent, such as a pause; None if nothing."""
         if name not in self._agents:
             if self._has_any("agent"):
-                from tui_tasks.core.read import ask_queries
+                from tui_tasks.core.read import message_queries
 
-                self._agents[name] = ask_queries.agent(self._db, name)
+                self._agents[name] = message_queries.agent(self._db, name)
             else:
                 self._agents[name] = None
         return self._agents[name]
@@ -115,9 +115,9 @@ class StateCache:
         """Return the human's undelivered messages to an agent, in the order in which they were sent."""
         if agent not in self._messages:
             if self._has_any("human_message"):
-                from tui_tasks.core.read import ask_queries
+                from tui_tasks.core.read import message_queries
 
-                self._messages[agent] = ask_queries.waiting(self._db, agent)
+                self._messages[agent] = message_queries.waiting(self._db, agent)
             else:
                 self._messages[agent] = ()
         return self._messages[agent]

@@ -11,7 +11,7 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Forbidden, InvalidRequest, NotFound
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, message_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.dialects.requests import Identity
@@ -101,7 +101,7 @@ def is_visible(db: Database, identity: Identity, entry: Entry) -> bool:
     if entry.entity in ("message", "agent"):
         return entry.uid == identity.agent
     if entry.entity == "human_message":
-        return ask_queries.message(db, entry.uid).agent == identity.agent
+        return message_queries.message(db, entry.uid).agent == identity.agent
     if entry.entity == "refusal":
         return entry.actor == identity.agent
     if entry.entity == "ask":

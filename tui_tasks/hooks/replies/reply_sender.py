@@ -22,7 +22,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Busy, Conflict
 from tui_tasks.core.operations.asks import DeliverMessages, WithdrawMessage
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, message_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, is_whole
@@ -285,14 +285,14 @@ class ReplySender:
                 self._store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
                 message_folders.forget(session_folder, until)
             # Messages that the agent got over its own channel are not delivered again.
-            waiting = {message.seq for message in ask_queries.waiting(self._store.db, session.uid)}
+            waiting = {message.seq for message in message_queries.waiting(self._store.db, session.uid)}
             for file in message_folders.files(session_folder):
                 if file.number not in waiting:
                     message_folders.withdraw(session_folder, file.number)
 
     def _write_waiting(self, folder: Folder, session: AgentSession) -> None:
-        messages = ask_queries.waiting(self._store.db, session.uid)
-        agent = ask_queries.agent(self._store.db, session.uid)
+        messages = message_queries.waiting(self._store.db, session.uid)
+        agent = message_queries.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None
         name = message_folders.name_of(session.program, session.session)
         if not messages and why is None and name not in message_folders.sessions(folder):
@@ -327,7 +327,7 @@ def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
         StorageFailed: nothing could be recorded; the messages still wait.
         OSError: the same.
     """
-    waiting = ask_queries.waiting(store.db, agent)
+    waiting = message_queries.waiting(store.db, agent)
     session = session_queries.find(store.db, agent) if waiting else None
     if session is None:
         return ()

@@ -14,7 +14,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations import TakeBack, Undo
 from tui_tasks.core.operations.asks import PAUSED, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import message_queries, work_queries
 from tui_tasks.core.read.agents.session_queries import GONE
 from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -138,7 +138,7 @@ class AgentActions(Controller):
     def is_paused(self) -> bool:
         """Whether the agent is paused."""
         name = self._agent_here()
-        agent = ask_queries.agent(self._context.db, name) if name is not None else None
+        agent = message_queries.agent(self._context.db, name) if name is not None else None
         return agent is not None and agent.paused
 
     @property

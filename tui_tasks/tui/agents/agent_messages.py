@@ -9,7 +9,7 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.asks import PauseAgent, SendMessage
 from tui_tasks.core.operations.tasks import LogTask
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import message_queries, work_queries
 from tui_tasks.core.read.agents.session_queries import GONE
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
@@ -20,7 +20,7 @@ async def send_message(context: Context, name: str, text: str) -> None:
     """Send a message to an agent, and say whether it reads it now or when it will. It is also what the calls of a
     paused agent are refused with.
     """
-    until, agent = read_when(context, name), ask_queries.agent(context.db, name)
+    until, agent = read_when(context, name), message_queries.agent(context.db, name)
     if agent is not None and agent.paused:
         await context.link.commit(PauseAgent(name, text))
     await context.link.commit(SendMessage(name, text))
@@ -53,7 +53,7 @@ async def took_message_back(context: Context, said_of: str | None) -> str | None
     that its agent has, say once that nothing takes it back: `said_of` is the one of which that was said. Return the
     message, by its uid; None: the human has done something else since.
     """
-    sent = ask_queries.sent_last(context.db)
+    sent = message_queries.sent_last(context.db)
     if sent is None or sent.uid == said_of:
         return None
     shown, undo = agent_text.who(sent.agent, 30), context.keymap.key_of("undo")

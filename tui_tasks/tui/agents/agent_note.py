@@ -7,13 +7,13 @@ from itertools import groupby
 from typing import Final
 
 from tui_tasks.core.operations.asks import PAUSED
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_causes import Sign
-from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.read.message_queries import Sent
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
@@ -62,7 +62,7 @@ class AgentNote(TextDrawing):
         self._member, self._view = member, view
         db, name = self.context.db, member.name if member is not None else None
         self._words = last_words.words(db, name, min(_MAX_WORDS, most_words)) if name is not None else ()
-        self._sent = ask_queries.newest(db, name, _MAX_MESSAGES) if name is not None else ()
+        self._sent = message_queries.newest(db, name, _MAX_MESSAGES) if name is not None else ()
         stuck = member.stuck if member is not None else None
         self._failed = stuck_signs.repeated_failures(self.context.db, stuck)[-_MAX_FAILURES:]
 

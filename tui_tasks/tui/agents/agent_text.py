@@ -19,7 +19,7 @@ from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, asked_for, process
 from tui_tasks.core.read.agents.stuck_causes import Sign
-from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.read.message_queries import Sent
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -10,7 +10,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import CannotUndo, Conflict
 from tui_tasks.core.operations import Redo, Undo
-from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read import ask_queries, message_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import redo, undo
@@ -130,7 +130,7 @@ class UndoActions:
         """Say, where the human's newest act is a pause or the end of one, and not an old one, that it is not undone,
         and which key does it; by the key again, with no other input between, the change before it is undone.
         """
-        entry = ask_queries.paused_last(self._context.db)
+        entry = message_queries.paused_last(self._context.db)
         if entry is None or entry.seq == self._said_of_pause:
             return False
         if change_summaries.is_old(entry.at, self._context.clock.now()):

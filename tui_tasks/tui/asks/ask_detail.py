@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.agent_snapshots import Agent, Ask
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import asked_for
@@ -90,7 +90,7 @@ class AskDetail(TextDrawing):
         members = self.context.state.members if ask is not None else ()
         member = next((one for one in members if ask is not None and one.name == ask.agent), None)
         self._working, self._goes_on = (member.task, member.goes_on) if member is not None else (None, False)
-        self._agent = ask_queries.agent(db, ask.agent) if ask is not None else None
+        self._agent = message_queries.agent(db, ask.agent) if ask is not None else None
         self._words = last_words.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
 
     def ends_by(self, version: object, end: int) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, overview, work_queries, work_text
-from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.read import ask_queries, message_queries, overview, work_queries, work_text
+from tui_tasks.core.read.message_queries import Sent
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -369,7 +369,7 @@ def _sent(db: Database, task: Task, log: Sequence[LogEntry]) -> list[Sent]:
     if task.status != "in_progress":
         return []
     logged = {entry.message for entry in log}
-    sent = ask_queries.newest(db, task.who, _MAX_SENT)
+    sent = message_queries.newest(db, task.who, _MAX_SENT)
     return [one for one in sent if one.message.sent_at >= (task.started_at or 0) and one.message.text not in logged]
 
 

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.asks import (
     SendMessage,
     WithdrawMessage,
 )
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import message_queries
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.rules import rule
@@ -62,7 +62,7 @@ def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage
 @rule(WithdrawMessage)
 def withdraw_message(tx: Transaction, op: WithdrawMessage) -> HumanMessage:
     """Take back a message of the human's: it waits no more, and no entry delivers it."""
-    message = ask_queries.message(tx.db, op.message)
+    message = message_queries.message(tx.db, op.message)
     if message.delivered_at is not None:
         raise Conflict(f"{message.agent} has the message already", id=message.uid)
     tx.emit("message.withdrawn", "human_message", message.uid, old={"delivered_at": None}, new={"delivered_at": tx.now})
@@ -74,7 +74,7 @@ def return_messages(tx: Transaction, op: ReturnMessages) -> tuple[HumanMessage, 
     """Queue messages again that did not reach their agent."""
     returned = []
     for seq in op.delivered:
-        message = ask_queries.delivered_by(tx.db, seq)
+        message = message_queries.delivered_by(tx.db, seq)
         if message is not None:
             old = {"delivered_at": message.delivered_at, "delivered_seq": message.delivered_seq}
             new = dict.fromkeys(old)
@@ -84,7 +84,7 @@ def return_messages(tx: Transaction, op: ReturnMessages) -> tuple[HumanMessage, 
 
 
 def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: str) -> Agent:
-    known = ask_queries.agent(tx.db, name)
+    known = message_queries.agent(tx.db, name)
     wanted = Agent(uid=name, paused=paused, message=message)
     if known == wanted or (known is None and not paused):
         return wanted
