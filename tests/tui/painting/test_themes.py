@@ -15,7 +15,7 @@ from tests.tui.painting.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tests.tui.plan import Plan
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.painting import styles, theme_file
-from tui_tasks.tui.painting.styles import StyleCache
+from tui_tasks.tui.painting.styles import NEW, StyleCache
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 
@@ -126,6 +126,14 @@ def test_large_surfaces_are_dimmer_than_text_and_can_be_seen(name: str) -> None:
         bright, dim = (Color.from_rich_color(styles.style(f"{sign}{color}").color) for sign in "$~")
         least = 3.0 if name.startswith("high-contrast") else 2.5
         assert least <= contrast(dim, colors["background"]) < contrast(bright, colors["background"])
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_the_mark_of_what_is_new_is_as_bright_as_text(name: str) -> None:
+    theme = THEMES[name]
+    mark = StyleCache(theme.to_color_system().generate() | theme.variables).style(NEW).color
+    least = 7.0 if name.startswith("high-contrast") else 4.5
+    assert contrast(Color.from_rich_color(mark), palette(theme)["background"]) >= least
 
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear light.

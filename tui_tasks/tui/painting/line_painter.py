@@ -272,13 +272,16 @@ _AS_DASH: Final = dict.fromkeys(range(0x2500, 0x2580), "-")
 def rule_parts(context: Context, width: int, title: Sequence[Part] = (), right: Sequence[Part] = ()) -> list[Part]:
     """Return a rule of a width in cells: `─ Plan  9 tasks ──────── • 4 changed ─`.
 
-    `title` and `right` are safe text; `right` is dropped where there is no room for both. What looks like a rule in a
-    title is shown as `-`: a name cannot end the rule.
+    `title` and `right` are safe text; `right` is dropped where there is no room for both. A bar at its end ends the
+    rule: what is open of it is drawn like a rule. What looks like a rule in a title is shown as `-`: a name cannot
+    end the rule.
     """
     dash = sign("rule", ascii_only=context.ascii_only)
     title = [(text.translate(_AS_DASH), style) for text, style in title]
     begin: list[Part] = [(f"{dash} ", "$rule"), *title, (" ", "")] if title else []
-    end: list[Part] = [(" ", ""), *right, (f" {dash}", "$rule")] if right else []
+    end: list[Part] = [(" ", ""), *right] if right else []
+    if right and right[-1][1] != "$rule":
+        end.append((f" {dash}", "$rule"))
     room = width - parts_width(begin + end)
     if room < 0 and right:
         return rule_parts(context, width, title)

@@ -25,7 +25,7 @@ Part = tuple[str, str]
 `@state-done` is a ground tinted with that colour, `^panel` a ground of it, `~primary` a dimmer tone of it for large
 surfaces.
 """
-NEW: Final = "~primary"
+NEW: Final = "$primary"
 """The style of the mark of what has changed since the human looked."""
 _TINT: Final = 0.16
 _DIM: Final = 0.6
