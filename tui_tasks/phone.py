@@ -117,9 +117,10 @@ class PhoneService:
         ended = threading.Event()
         self._replies = queue.Queue(_MAX_REPLIES)
         if self._settings.replies:
+            since = str((local_values.get(store.db, _KEY) or {}).get("since", "10m"))
             threading.Thread(
                 target=self._listen,
-                args=(self._reply_cursor(store), self._replies, ended),
+                args=(since, self._replies, ended),
                 name="ntfy replies",
                 daemon=True,
             ).start()
@@ -279,9 +280,6 @@ class PhoneService:
         self._client.publish({"topic": self._settings.topic, **message})
 
     # Receiving
-
-    def _reply_cursor(self, store: Store) -> str:
-        return str((local_values.get(store.db, _KEY) or {}).get("since", "10m"))
 
     def _listen(self, since: str, replies: queue.Queue[tuple[str, str]], ended: threading.Event) -> None:
         wait = _FIRST_RETRY_SECONDS

@@ -213,7 +213,7 @@ class AgentConversation:
                 ended = [one for one in event.events if isinstance(one, TurnEnded)]
                 self._has_background = bool(ended[-1].background) if ended else self._has_background
             elif isinstance(event, OutputLine):
-                text += self._format_line(event)
+                text += event.text + (f": {event.detail}" if event.detail and self._keeps_all else "") + "\n"
             elif isinstance(event, HumanRequest):
                 text += self._open_request(event)
             elif isinstance(event, ToolHeld):
@@ -227,10 +227,6 @@ class AgentConversation:
                 self._last_turn, self._is_turn_over = event, not event.goes_on
                 self._has_news = True
         return text
-
-    def _format_line(self, line: OutputLine) -> str:
-        detail = f": {line.detail}" if line.detail and self._keeps_all else ""
-        return f"{line.text}{detail}\n"
 
     def _open_request(self, request: HumanRequest) -> str:
         try:

@@ -17,7 +17,6 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.agent_runs.program_protocol import HumanRequest
-from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.read import ask_queries
@@ -104,14 +103,16 @@ class OpenRequests:
             ask = ask_queries.ask(self._store.db, pending.ask)
             if pending.closes_as is not None:
                 if ask.state == "open":
-                    self._commit_close(ask, *pending.closes_as, now)
+                    with contextlib.suppress(Conflict, NotFound):  # it may have been answered meanwhile
+                        self._store.commit(CloseAsk(ask.uid, *pending.closes_as), actor=SYSTEM, now=now)
                 del self._pending[request_id]
             elif ask.state != "open" and is_paused:
                 pending.deadline = math.inf
             elif ask.state != "open":
                 pending.pipe.close()
                 del self._pending[request_id]
-                self._answer(request_id, self._decision(ask), _DENIED)
+                by_human = ask_queries.is_answered_by_human(self._store.db, ask)
+                self._answer(request_id, reply_sender.decision_for(ask) if by_human else None, _DENIED)
 
     def pass_on(self) -> None:
         """Pass each request on to the screens that want it whole."""
@@ -144,14 +145,6 @@ class OpenRequests:
                 ask = ask_queries.ask(self._store.db, uid)
                 pending.ask = uid
                 pending.is_asked_for = (ask.request or {}).get("is_whole") is not True
-
-    def _decision(self, ask: Ask) -> dict[str, Any] | None:
-        return reply_sender.decision_for(ask) if ask_queries.is_answered_by_human(self._store.db, ask) else None
-
-    def _commit_close(self, ask: Ask, state: str, reason: str, now: int) -> None:
-        # It may have been answered meanwhile.
-        with contextlib.suppress(Conflict, NotFound):
-            self._store.commit(CloseAsk(ask.uid, state, reason), actor=SYSTEM, now=now)
 
 
 class _Pipe:

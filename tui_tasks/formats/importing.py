@@ -45,10 +45,6 @@ class _EndRehearsal(Exception):
     """Ends a rehearsal, so that its transaction is rolled back."""
 
 
-def _is_last(record: TaskRecord) -> bool:
-    return record.rank is not None and record.fields.get("status") == "in_progress"
-
-
 class _Place(NamedTuple):
     """A task of the file in the order of the import: its index there, its id, its list and its rank."""
 
@@ -101,7 +97,8 @@ class Importer:
         for at, record in enumerate(self._read.records):
             self._ids[record.id] = uid_of(self._format, record.id)
             home = None if record.home is None else sys.intern(record.home)
-            self._order.append(_Place(_is_last(record), record.rank or "", at, record.id, home))
+            is_last = record.rank is not None and record.fields.get("status") == "in_progress"
+            self._order.append(_Place(is_last, record.rank or "", at, record.id, home))
             if record.open_id is not None:
                 occasions.append((record.times.get("finished_at") or 0, record.id, record.open_id))
             if not self._read.has_places and (ids := record.fields.get("depends_on")):

@@ -27,6 +27,7 @@ from tui_tasks.hooks import PROGRAM_NAMES, session_processes
 from tui_tasks.hooks.replies import reply_sender
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.state.open_store import read_payloads
+from tui_tasks.text.times import SECOND
 
 
 class SessionSpeaker:
@@ -242,4 +243,4 @@ class AsyncSessions:
 
 def _seconds_left(session: Session) -> float:
     due = session.due()
-    return float("inf") if due is None else (due - session.database_now()) / 1_000_000
+    return float("inf") if due is None else (due - session.database_now()) / SECOND

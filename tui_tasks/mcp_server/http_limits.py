@@ -101,7 +101,8 @@ class RequestLimits:
 
         MCP has batches in revision 2025-03-26 alone, and the SDK knows none.
         """
-        if not 1 <= len(messages) <= _MAX_BATCH or any(_is_initialize(message) for message in messages):
+        begins = any(isinstance(message, dict) and message.get("method") == "initialize" for message in messages)
+        if begins or not 1 <= len(messages) <= _MAX_BATCH:
             why = f"a batch holds 1 to {_MAX_BATCH:,} messages, and no `initialize`"
             return _error(400, types.INVALID_REQUEST, f"invalid_request: {why}")
         replies: list[Any] = []
@@ -144,10 +145,6 @@ class _Reply:
 def _takes_batches(scope: Scope) -> bool:
     """Whether a request may be of revision 2025-03-26; later ones name themselves in a header."""
     return all(value == _BATCH_REVISION for name, value in scope["headers"] if name == b"mcp-protocol-version")
-
-
-def _is_initialize(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("method") == "initialize"
 
 
 def _sent_whole(body: bytes) -> Receive:

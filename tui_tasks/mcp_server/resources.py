@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -121,11 +121,6 @@ def _inbox(session: Session) -> dict[str, Any]:
     }
 
 
-def changed_uris(entries: Iterable[Entry]) -> list[str]:
-    """Return the URIs of what journal entries changed, each once."""
-    return list(dict.fromkeys(uri for entry in entries for uri in _changed_uris(entry)))
-
-
 def _changed_uris(entry: Entry) -> list[str]:
     if entry.entity in ("ask", "human_message", "agent"):
         return [INBOX]
@@ -216,7 +211,7 @@ class ResourceSubscriptions:
         if not entries:
             return None
         self._cursor = entries[-1].seq
-        return changed_uris(visible)
+        return list(dict.fromkeys(uri for entry in visible for uri in _changed_uris(entry)))
 
 
 class _Prompt(NamedTuple):

@@ -20,7 +20,7 @@ from tui_tasks.text.times import SECOND
 
 AT_ONCE: Final = 100_000
 """So many of the newest entries are compared without being asked."""
-WRONG: Final = 30_000_000
+WRONG: Final = 30 * SECOND
 """Microseconds by which two clocks may differ."""
 _PAGE: Final = 5_000
 _HEAD: Final = (

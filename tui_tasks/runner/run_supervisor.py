@@ -105,7 +105,7 @@ class Supervisor:
         self._command.register(self._selector)
         self._selector.register(self._signals.fd, selectors.EVENT_READ, lambda *_: self._on_signals())
         if self._watch.fd is not None:
-            self._selector.register(self._watch.fd, selectors.EVENT_READ, lambda *_: self._on_commit())
+            self._selector.register(self._watch.fd, selectors.EVENT_READ, lambda *_: self._watch.arm(time.monotonic()))
         if self._conversation is not None:
             self._conversation.begin(self._command)
         # It may have been stopped while its command was being started; the watch reports only later commits.
@@ -124,9 +124,6 @@ class Supervisor:
             return None
         plain = self._plain_ending()
         return plain if self._conversation is None else self._conversation.ending_of(plain)
-
-    def _on_commit(self) -> None:
-        self._watch.arm(time.monotonic())
 
     def _on_signals(self) -> None:
         came = set(self._signals.read())

@@ -182,12 +182,11 @@ class SchedulerService:
             try:
                 while not self._stopped:
                     times = [
-                        at
-                        for at in (self._guarded(store, self.turn), self._guarded(store, self._watch_stuck_agents))
-                        if at
+                        self._guarded(store, self.turn),
+                        self._guarded(store, lambda store: self._stuck.look(store, self._now())),
                     ]
                     self._record(store)
-                    self._sleep(watch, min(times, default=None))
+                    self._sleep(watch, min(filter(None, times), default=None))
             finally:
                 watch.close()
                 self._drop_record(store)
@@ -196,9 +195,6 @@ class SchedulerService:
     def _now(self) -> int:
         """Return the time of day by which jobs are due."""
         return self._clock() if self._db is None else self._db.server_time(self._clock())
-
-    def _watch_stuck_agents(self, store: Store) -> int | None:
-        return self._stuck.look(store, self._now())
 
     def _record(self, store: Store) -> None:
         """Record that this process hosts the scheduler, and what keeps it from starting jobs, if that has changed.

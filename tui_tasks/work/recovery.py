@@ -48,8 +48,10 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
     """
     done = []
     for work in work_queries.live_here(store.db):
-        if work.state != "starting" or now - work.started_at < grace * SECOND or _is_launching(store, work):
+        if work.state != "starting" or now - work.started_at < grace * SECOND:
             continue
+        if work.terminal is not None and Terminals(store.path).runs(work.terminal):
+            continue  # its launcher runs
         place = clean_up.place_of(work)
         if place.is_new:
             agent_worktrees.remove(Path(work.repository), place)
@@ -66,10 +68,6 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
     if store.db.machine:
         done += _end_losers(store, now)
     return done
-
-
-def _is_launching(store: Store, work: Work) -> bool:
-    return work.terminal is not None and Terminals(store.path).runs(work.terminal)
 
 
 def recover_merge(store: Store, work: Work, clock: Callable[[], int]) -> str | None:

@@ -18,7 +18,7 @@ from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.database_findings import with_read_failure, wrong_values
-from tui_tasks.core.read import check_queries, job_queries
+from tui_tasks.core.read import check_queries, job_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
 from tui_tasks.core.snapshots import iso
@@ -30,9 +30,9 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
 
 # Microseconds by which a clock may be behind the newest entry: small drifts are normal.
-DRIFT = 2_000_000
+DRIFT = 2 * SECOND
 # If entries of different processes are this many microseconds apart in the wrong order, their clocks differ.
-WRONG = 30_000_000
+WRONG = 30 * SECOND
 # The number of newest entries that are compared.
 LOOKED_AT = 10_000
 
@@ -124,7 +124,7 @@ def findings(
 
 def _orphans_of_work(store: Store) -> Iterator[str]:
     """Yield worktrees, terminals and work that have lost their other half."""
-    if not store.db.scalar("SELECT EXISTS (SELECT 1 FROM work)"):
+    if not work_queries.has_any(store.db):
         return
     from tui_tasks.work import recovery  # for databases with work alone
 

@@ -74,7 +74,9 @@ def run(
         link.stop()
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
-    problems += _keymap_problems(file, settings)
+    from tui_tasks.tui.keys import user_keys
+
+    problems += user_keys.problems(file, settings.keys)
     options = {"pane": pane, "list_name": shown, "project": project, "problems": (*problems, *others)}
     with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
         app = _make_app(link, settings, file, painted=painted, **options)
@@ -106,12 +108,6 @@ def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options
 
     with storage_errors(link.path, reading=True):
         return TaskApp(link, config=settings, settings=file, user_themes=file.parent / "themes", **options)
-
-
-def _keymap_problems(file: Path, settings: config.Config) -> list[config.SettingsProblem]:
-    from tui_tasks.tui.keys import user_keys
-
-    return user_keys.problems(file, settings.keys)
 
 
 def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink | None:

@@ -48,12 +48,9 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     """Write the lists, then the tasks, both by id."""
     for line in sorted((_list_json(home) for home, _ in rows.lists), key=lambda line: str(line["uid"])):
         yield _line(line)
-    for task, home in rows.by_uid() if rows.by_uid is not None else _sorted(rows):
+    each = ((task, home) for home, tasks in rows.lists for task in tasks)
+    for task, home in rows.by_uid() if rows.by_uid is not None else sorted(each, key=lambda pair: pair[0].uid):
         yield _line(_task_json(task, home, rows.logs.get(task.uid, [])))
-
-
-def _sorted(rows: ExportData) -> list[tuple[Task, TaskList]]:
-    return sorted(((task, home) for home, tasks in rows.lists for task in tasks), key=lambda pair: pair[0].uid)
 
 
 def team_text(rows: ExportData, present: str, is_known: Callable[[str], bool]) -> str:
@@ -153,14 +150,13 @@ def _record(parsed: ParsedFile, where: str, value: dict[str, Any], now: datetime
         rank=msgspec.convert(value.get("rank"), str | None),
         times=valid_times(fields.get("status"), times),
         changed=_changed(value),
-        log=[_log_entry(entry) for entry in msgspec.convert(value.get("log", []), list[dict[str, Any]])],
+        log=[
+            msgspec.convert({**entry, "at": parse_instant(entry.get("at"))}, LogRecord)
+            for entry in msgspec.convert(value.get("log", []), list[dict[str, Any]])
+        ],
     )
 
 
 def _changed(value: dict[str, Any]) -> tuple[int, int] | None:
     version, at = value.get("version"), parse_instant(value.get("updated_at"))
     return None if version is None or at is None else (msgspec.convert(version, _Version), at)
-
-
-def _log_entry(entry: dict[str, Any]) -> LogRecord:
-    return msgspec.convert({**entry, "at": parse_instant(entry.get("at"))}, LogRecord)

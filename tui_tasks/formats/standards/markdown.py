@@ -282,7 +282,9 @@ class _Reader:
         """Return the text below an item as its description, and the nested lists that have tasks."""
         texts, nested = [], []
         for node in item.children[1:]:
-            if node.type in _LISTS and self._has_box(node):
+            if node.type in _LISTS and any(
+                child.type == "inline" and _BOX.fullmatch(child.content) for child in node.walk()
+            ):
                 nested.append(node)
                 continue
             first, last = node.map or (0, 0)
@@ -292,9 +294,6 @@ class _Reader:
             else:
                 texts.append(textwrap.dedent(text).strip("\n"))
         return "\n\n".join(texts), nested
-
-    def _has_box(self, node: SyntaxTreeNode) -> bool:
-        return any(child.type == "inline" and _BOX.fullmatch(child.content) for child in node.walk())
 
 
 def _open_id(id_: str, name: str, parent: TaskRecord | None, *, is_occasion: bool) -> str | None:

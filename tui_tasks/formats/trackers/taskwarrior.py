@@ -184,7 +184,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
             "priority": _priority,
             "tags": _tags,
             "due": lambda due: due and _due(due, now=now),
-            **dict.fromkeys(("created_at", "started_at", "finished_at"), _to_the_second),
+            **dict.fromkeys(("created_at", "started_at", "finished_at"), lambda at: at and at // SECOND),
         }
     )
     for where, value in json_values(lines):
@@ -192,10 +192,6 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
         step()
     parsed.add_named_lists()
     return parsed
-
-
-def _to_the_second(at: int | None) -> int | None:
-    return None if at is None else at // SECOND
 
 
 def _add_record(parsed: ParsedFile, where: str, value: Any, now: datetime) -> None:

@@ -121,18 +121,6 @@ def _turn_ended(payload: dict[str, Any]) -> list[SessionEvent]:
     return [TurnEnded(text(payload, "last_assistant_message"), tuple(str(one.get("id")) for one in running))]
 
 
-def _turn_failed(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [TurnFailed(text(payload, "last_assistant_message") or text(payload, "error"))]
-
-
-def _subagent_began(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [SubagentStarted(text(payload, "agent_id") or "?")]
-
-
-def _subagent_ended(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [SubagentEnded(text(payload, "agent_id") or "?")]
-
-
 _READERS: Final[dict[str, EventReader]] = {
     "SessionStart": started,
     "UserPromptSubmit": lambda payload: prompted(payload, "prompt_id"),
@@ -143,11 +131,11 @@ _READERS: Final[dict[str, EventReader]] = {
     "PermissionRequest": _permission,
     "Notification": _notification,
     "Stop": _turn_ended,
-    "StopFailure": _turn_failed,
+    "StopFailure": lambda payload: [TurnFailed(text(payload, "last_assistant_message") or text(payload, "error"))],
     "TaskCreated": lambda payload: _task(payload, None),
     "TaskCompleted": lambda payload: _task(payload, "done"),
-    "SubagentStart": _subagent_began,
-    "SubagentStop": _subagent_ended,
+    "SubagentStart": lambda payload: [SubagentStarted(text(payload, "agent_id") or "?")],
+    "SubagentStop": lambda payload: [SubagentEnded(text(payload, "agent_id") or "?")],
     "SessionEnd": lambda _: [SessionEnded()],
 }
 
