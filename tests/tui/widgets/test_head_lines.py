@@ -181,7 +181,7 @@ async def test_agents_that_wait_stand_in_the_order_in_which_they_asked_as_in_age
 async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(plan, make_app, agent):
     agent(OpenAsk("Which port?", (), plan[5]))
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ? 3 claude-1  ▲ 0  ✗ 1")
+        assert lines(pilot.app)[0].startswith(" ? claude-1  ? 3  ▲ 0  ✗ 1")
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
@@ -304,7 +304,7 @@ async def test_where_there_is_one_line_it_shows_all(app):
         assert lines(app)[0].startswith(f"{counts}? claude-2 waiting #7  ◐ claude-1 ")
         assert lines(app)[-2].endswith("• failed #3, asked #4 #7, started #5")
         await pilot.resize_terminal(40, 24)
-        await until(pilot, lambda: lines(app)[0].startswith(" ◐ claude-1 #5  ? 2 claude-2  ▲ 0  ✗ 1"))
+        await until(pilot, lambda: lines(app)[0].startswith(" ◐ claude-1 #5 ? claude-2 ? 2 ▲ 0 ✗ 1"))
 
 
 async def test_nothing_moves_in_a_pane_while_no_question_comes_or_goes(app, plan, agent):

@@ -97,8 +97,8 @@ async def test_a_stuck_agent_stands_in_the_same_words_above_each_screen_and_a_ro
 @pytest.mark.parametrize(
     ("size", "line"),
     [
-        ((40, 12), " ◐ claude-1 ? 2 claude-2 ▲ 0 ✗ 2 ! 1"),
-        ((59, 24), " ◐ claude-1 #5  ? 2 claude-2  ▲ 0  ✗ 2  ! S3 late 25m"),
+        ((40, 12), " ◐ claude-1 ? claude-2 ? 2 ▲ 0 ✗ 2 ! 1"),
+        ((59, 24), " ◐ claude-1 #5  ? claude-2  ? 2  ▲ 0  ✗ 2  ! S3 late 25m"),
     ],
 )
 async def test_the_only_line_of_a_small_screen_names_who_works_and_who_waits_and_says_that_none_is_stuck(
@@ -117,7 +117,7 @@ async def test_a_small_screen_calls_several_agents_so_while_all_has_room(plan, m
         store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="bot-1", now=NOW)
         connect(store, "bot-1")
     async with opened(make_app(plan.path), (40, 12)) as pilot:
-        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? 2 claude-2  ▲ 0  ✗ 1")
+        assert lines(pilot.app)[0].startswith(" ◐ 2 agents  ? claude-2  ? 2  ▲ 0  ✗ 1")
 
 
 async def test_the_reason_of_an_agent_in_trouble_pushes_no_other_agent_out_of_the_line(plan, make_app):

@@ -65,7 +65,9 @@ class _ShortStep(msgspec.Struct, frozen=True):
 
 _SHORT_STEPS: Final = (
     *(_ShortStep(name, has_waiting=True) for name in (*range(_SHORT_NAME, 4, -1), 0)),
+    _ShortStep(0, has_waiting=True, gap=" "),
     _ShortStep(0, has_since=False, has_waiting=True),
+    _ShortStep(0, has_since=False, has_waiting=True, gap=" "),
     _ShortStep(0, has_since=False, has_task=False, has_waiting=True),
     _ShortStep(0, has_since=False, has_late=False, has_task=False, has_waiting=True),
     _ShortStep(0, has_since=False, has_late=False, has_task=False, has_waiting=True, gap=" "),
@@ -242,23 +244,18 @@ class ShortCounts:
         self._counts = counts
 
     def groups(self, entries: Sequence[AgentEntry], found: Sequence[Need], width: int) -> list[Group]:
-        """Return ` ◐ claude-1  ? 2 claude-2  ▲ 0  ✗ 2  ! 1`: the first agents, the counts with who waits, what is late
+        """Return ` ◐ claude-1  ? claude-2  ? 2  ▲ 0  ✗ 2  ! 1`: the first agents, who waits, the counts, what is late
         or next.
         """
         is_calm = bool(self._context.state.members) and not any(one.is_trouble for one in entries)
         waiting = [one for one in entries if one.state == "waiting"]
-        is_named = len(waiting) == 1 and not any(one.is_trouble or one.is_at_work for one in entries)
+        is_named = not any(one.is_trouble or one.is_at_work for one in entries)
         groups: list[Group] = []
         for step in _SHORT_STEPS:
             groups = [
                 *self._agents(entries, step),
-                *self._counted(
-                    found,
-                    step,
-                    has_agents=False,
-                    waiting=waiting[0] if waiting and step.has_waiting and not is_named else None,
-                    has_none=step.has_waiting and is_calm,
-                ),
+                *(self._who(one) for one in waiting[: step.has_waiting and not (is_named and len(waiting) == 1)]),
+                *self._counted(found, step, has_agents=False, has_none=step.has_waiting and is_calm),
                 *self._next(found, step),
             ]
             groups = [replace(group, gap=step.gap) for group in groups]
@@ -294,31 +291,25 @@ class ShortCounts:
         if not work and not trouble and not waiting:
             yield Group([("idle", "$muted")])
 
+    @staticmethod
+    def _who(entry: AgentEntry) -> Group:
+        return Group([(f"{entry.mark} ", entry.color), (safe_ends(entry.who, _SHORT_WHO), "")], entry.act)
+
     def _counted(
-        self,
-        found: Sequence[Need],
-        step: _ShortStep,
-        *,
-        has_agents: bool,
-        waiting: AgentEntry | None = None,
-        has_none: bool = False,
+        self, found: Sequence[Need], step: _ShortStep, *, has_agents: bool, has_none: bool = False
     ) -> Iterator[Group]:
         """Yield what the rule counts, but jobs that are slow; what is late has words of its own, as agents in trouble
-        have beside panes; all that has failed is counted. `waiting`: an agent to name behind the questions.
-        `has_none`: whether it is said that no agent is in trouble.
+        have beside panes; all that has failed is counted. `has_none`: whether it is said that no agent is in trouble.
         """
-        stuck, asking, overdue = (
-            look(kind).mark(ascii_only=self._context.ascii_only) for kind in ("stuck", "needs_you", "overdue")
-        )
+        stuck, overdue = (look(kind).mark(ascii_only=self._context.ascii_only) for kind in ("stuck", "overdue"))
         counts = [need for need in found if has_agents or need.kind != AGENTS or need.counted_as == "failed"]
         counts = [need for need in counts if not need.is_later]
         for one in self._counts.of(counts, has_slow=False):
             mark, is_some = one.mark[0].strip(), one.short[0] in "123456789"
-            who = f" {safe_ends(waiting.who, _SHORT_WHO)}" if waiting is not None and mark == asking else ""
             if mark == overdue:
                 yield self._late([need for need in counts if need.kind in _LATE], step)
             elif is_some or (has_none and mark == stuck):
-                yield Group([one.mark, (f"{one.short}{who}", "" if is_some else "$muted")], one.act)
+                yield Group([one.mark, (one.short, "" if is_some else "$muted")], one.act)
 
     def _late(self, late: Sequence[Need], step: _ShortStep) -> Group:
         """Return `! S3 Restore test late 25m`."""
