@@ -60,8 +60,6 @@ class UndoActions:
         self._goes_on_at = 0
         # The pause, or the end of one, by its entry, of which was said that it is not undone.
         self._said_of_pause = 0
-        # The change from before the screen opened whose undo the human has agreed to last, if they undid none since.
-        self._agreed_before = 0
 
     async def undo(self) -> None:
         """Take back the human's newest change, or that all was marked as seen since it; pressed twice, begin a message
@@ -88,7 +86,7 @@ class UndoActions:
                 if not self._is_pressed_again(above, "offers the change before it"):
                     return
                 above += ". "
-            await _undo_end(self._context, work, entry, above, is_earlier=entry.seq <= self._opened_at)
+            await _undo_end(self._context, work, entry, above)
             return
         if not await self._agrees_to_undo():
             return
@@ -172,9 +170,9 @@ class UndoActions:
         return False
 
     async def _agrees_to_undo(self) -> bool:
-        """Ask before a change that is old, or from before the screen opened, is taken back, unless a later one just
-        was; before one that deletes things is, as in the shell; and before one that was not made where the human is.
-        Say why where there is none, or none is taken back yet.
+        """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
+        the shell; and before one that was not made where the human is. Say why where there is none, or none is taken
+        back yet.
         """
         context, db, now = self._context, self._context.db, self._context.clock.now()
         change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
@@ -183,18 +181,14 @@ class UndoActions:
             return False
         if undo.why_not_by_undo(db, change) is not None:
             return True  # It is refused with the reason.
-        is_earlier = journal.entry(db, change).seq <= self._opened_at
-        goes_on = undo.is_going_back(db, HUMAN, now) and (self._agreed_before > 0 or not is_earlier)
-        is_elsewhere = is_earlier or not context.navigation.may_be_done_here(change)
+        goes_on = undo.is_going_back(db, HUMAN, now)
+        is_elsewhere = not context.navigation.may_be_done_here(change)
         question = change_summaries.undo_question(
             db, change, now, goes_on=goes_on, on_screen=True, is_elsewhere=is_elsewhere
         )
         if question and (in_list := self._in_other_list(change)):
             question = f"{question[:-1]}{in_list}?"
-        # What was refused is not asked about again, so that its second key offers the change before it.
-        agrees = not question or change == self._agreed_before or await confirm(context, question, "undo it")
-        self._agreed_before = change if is_earlier and agrees else 0
-        return agrees
+        return not question or await confirm(context, question, "undo it")
 
     def _pass_over_work(self, change: int | None) -> int | None:
         """Return a change, or the next one before it that is not about work, which no undo takes back."""
@@ -312,11 +306,9 @@ def _stands_alone(db: Database, change: int) -> bool:
     return not any(kind in (*WORK_ENDS, WORK_RESTORED) for kind in kinds) and journal.stands(db, change)
 
 
-async def _undo_end(context: Context, work: Work, entry: Entry, above: str, *, is_earlier: bool) -> None:
+async def _undo_end(context: Context, work: Work, entry: Entry, above: str) -> None:
     """Bring merged or discarded work back for review; ask before, where the base branch changes by it. A discard is
-    brought back without a question, as nothing is lost, unless it is old, `is_earlier` than the screen, or was not made
-    where the human is.
-
+    brought back without a question, as nothing is lost, unless it is old, or was not made where the human is.
     `above`: what was passed over, as a sentence.
 
     Raises:
@@ -326,7 +318,7 @@ async def _undo_end(context: Context, work: Work, entry: Entry, above: str, *, i
 
     now, is_merge = context.clock.now(), entry.kind == "work.merged"
     is_here = context.navigation.may_be_done_here(entry.change)
-    if not is_merge and is_here and not is_earlier and not above and not change_summaries.is_old(entry.at, now):
+    if not is_merge and is_here and not above and not change_summaries.is_old(entry.at, now):
         await take_back(context, work)
         return
     way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
