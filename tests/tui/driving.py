@@ -108,7 +108,7 @@ def _counts_at(app: TaskApp) -> int:
 
 
 def _has_changes(app: TaskApp) -> bool:
-    return lines(app)[_counts_at(app) + 1].startswith((" • since", " * since"))
+    return lines(app)[_counts_at(app) + 1].startswith((" • unseen", " * unseen"))
 
 
 def agents_line(app: TaskApp) -> str:

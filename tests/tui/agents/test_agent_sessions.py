@@ -165,7 +165,7 @@ async def test_an_agent_that_has_failed_is_counted_as_such_and_told_of_where_it_
     app = make_app(people.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        changes = "• since 19:58: failed #3 claude-5, asked #4 #7 claude-3, started #5"
+        changes = "• unseen since 19:58: failed #3 claude-5, asked #4 #7 claude-3, started #5"
         assert counts_line(app) == f" ? 3 questions  ▲ 0 stuck or gone  ✗ 2 failed   {changes}"
         assert re.search(r"• ✗ +Fix the docs: overloaded +claude-5 +2m", above(app))
         with Store(people.path) as store:

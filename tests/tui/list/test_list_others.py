@@ -105,7 +105,7 @@ async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monk
 
 async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7, started #5")
+        assert counts_line(app).endswith("• unseen since 19:58: failed #3, asked #4 #7, started #5")
         assert ". Seen" in lines(app)[-1]
         app.post_message(events.AppBlur())
         agent(EditTask(plan[1], {"priority": 1}))
@@ -128,7 +128,7 @@ async def test_what_was_left_unseen_is_still_marked_on_return_and_what_was_seen_
     app = make_app(plan.path)
     async with opened(app) as pilot:
         assert app.state.seen.new == before | {plan[1]: app.state.list_id}
-        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7, edited #1")
+        assert counts_line(app).endswith("• unseen since 19:58: failed #3, asked #4 #7, edited #1")
         await press(app, pilot, "full_stop")
     again = make_app(plan.path)
     async with opened(again):
@@ -439,8 +439,8 @@ async def test_the_filter_for_what_has_changed_finds_what_the_count_counts(plan,
     async with opened(app, size) as pilot:
         assert set(app.state.seen.changed_tasks()) == {plan[1], plan[3], plan[5], plan[6], plan[7]}
         words = {
-            120: "• since 19:58: failed #3, asked #7, started #5, logged #1 #6",
-            80: "• since 19:58: failed #3, asked #7, started #5, logged #1 #6",
+            120: "• unseen since 19:58: failed #3, asked #7, started #5, logged #1 #6",
+            80: "• unseen since 19:58: failed #3, asked #7, started #5, logged #1 #6",
             40: "• ✗ #3 ? #7, started #5, +2",
         }
         assert words[size[0]] in shown(app)
@@ -460,7 +460,7 @@ async def test_a_screen_that_only_reads_counts_all_since_the_human_looked_in_ano
             seq = journal.newest(store.db)
             local_values.put(store.db, local_values.LOOKED, {"seq": seq, "at": NOW})
         agent(EditTask(plan[8], {"name": "drill"}))
-        await until(pilot, lambda: counts_line(reader).endswith("• since 20:15: edited #8"))
+        await until(pilot, lambda: counts_line(reader).endswith("• unseen since 20:15: edited #8"))
         assert "•" not in next(line for line in below(reader) if "renamed" in line)
         assert "•" in next(line for line in below(reader) if "drill" in line)
 

@@ -133,7 +133,9 @@ async def test_the_digest_says_which_job_is_slow_and_what_has_changed_in_the_wor
         assert "◐ S1 slow" in counts_line(pilot.app)
         assert "✓ 1 ok again" in counts_line(pilot.app) and "✓ 2 done" in counts_line(pilot.app), "none falls off"
         assert ("2 questions" in counts_line(pilot.app)) is (size[0] >= 120)
-        (changes,) = [line for line in lines(pilot.app) if line.startswith(" • since 19:58: failed #3, asked #4 #7")]
+        (changes,) = [
+            line for line in lines(pilot.app) if line.startswith(" • unseen") and "failed #3, asked #4 #7" in line
+        ]
         assert "✗ 2 failed" in above and "✗ 2 failed" in counts_line(pilot.app)
         assert not counts_line(pilot.app).startswith("─") and changes
 
@@ -144,7 +146,7 @@ async def test_the_digest_names_the_agent_that_is_gone_and_the_job_that_is_late_
     with Store(plan.path) as store:
         store.commit(NoteStuck("claude-1", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
     async with opened(make_app(plan.path), (140, 40)) as pilot:
-        above, _, _ = counts_line(pilot.app).partition("   • since")
+        above, _, _ = counts_line(pilot.app).partition("   • unseen since")
         assert "▲ claude-1 stuck" in above and "! S3 late" in above
         await press(pilot.app, pilot, "D")
         assert counts_line(pilot.app).lstrip().startswith(above.lstrip())

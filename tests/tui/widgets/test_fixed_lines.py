@@ -56,7 +56,7 @@ async def test_counts_and_agents_stand_in_the_same_lines_on_every_pane_and_scree
         others = [head for place, head in zip(PLACES, found, strict=True) if place not in "DS"]
         ((agents, counts),) = {(head[1], head[at]) for head in others}
         assert re.match(" +[?] 2( questions)? +▲ 0( stuck or gone)? +✗ 2 failed +(◐ S1 slow +)?! (1|S3 late)", counts)
-        changes = "• 5 changed" if size[1] < 24 else "• since 19:58: failed #3, asked #4 #7, slow S1, started #5"
+        changes = "• 5 changed" if size[1] < 24 else "• unseen since 19:58: failed #3, asked #4 #7, slow S1, started #5"
         assert all(head[at + (size[1] >= 24)].endswith(changes) for head in others) and "─" not in counts
         assert {bool(head[2]) for head in found} == {not has_air(app.size)}, "with air above the counts"
         digest = found[PLACES.index("D")]
@@ -164,12 +164,12 @@ async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed
     counts = "? 2 questions ▲ 0 stuck or gone ✗ 2 failed ◐ S1 slow ! S3 late •"
     few = "? 2 ▲ 0 stuck or gone ✗ 2 failed ! 1 late •"
     first, brief = "failed #3, asked #4 #7, slow S1", "✗ #3 ? #4 #7 ◐ S1"
-    whole = f"{counts} since 19:58: {first}, done #6, started #5, new #10 #11, logged #8"
+    whole = f"{counts} unseen since 19:58: {first}, done #6, started #5, new #10 #11, logged #8"
     expected = {
         (140, 40): whole,
         (120, 40): whole,
-        (80, 24): whole.replace(first, brief),
-        (60, 24): f"{few.replace('! 1 late', '◐ S1 slow ! 1 late')} since 19:58: {brief}, done #6, started #5, +3",
+        (80, 24): whole.replace(first, brief).replace(" since 19:58", ""),
+        (60, 24): f"{few.replace('! 1 late', '◐ S1 slow ! 1 late')} unseen: {brief}, done #6, started #5, +3",
         (99, 23): f"{few} {brief}, done #6, started #5, +3",
         (80, 16): f"{few} {brief}, +5",
     }
@@ -194,7 +194,7 @@ async def test_the_digest_and_the_statistics_do_not_repeat_above_what_their_line
         await press(app, pilot, "D")
         await until(pilot, lambda: "Digest" in lines(app)[0] and shown(app).count("test_dst_gap") == 1)
         counts = 2 + has_air(app.size)
-        assert not needs_rows(app) and any(line.startswith(" • since 19:58: ") for line in lines(app))
+        assert not needs_rows(app) and any(line.startswith(" • unseen since 19:58: ") for line in lines(app))
         assert not lines(app)[counts + 2], "no rule ends rows that are not there"
         assert lines(app)[counts + 3], "one empty line is enough"
         await press(app, pilot, "escape", "S")
@@ -225,7 +225,7 @@ async def test_the_statistics_keep_above_a_reason_that_their_line_cuts(plan, mak
 @pytest.mark.parametrize(
     ("hours", "title", "changes"),
     [
-        (2, " Digest   last 8 hours, since 12:15 ", " • since 18:15: failed #3"),
+        (2, " Digest   last 8 hours, since 12:15 ", " • unseen since 18:15: failed #3"),
         (30, " While you were away   since you looked at ", " • failed #3"),
     ],
 )
@@ -252,9 +252,9 @@ async def test_what_is_new_of_what_needs_the_human_is_marked_in_its_row_until_it
         assert {*marked} >= {"#4" if size[0] > 80 else "#3", "#7", "May I use"}
         assert not re.search("• [^+] S[34]", above(app))
         assert size[0] > 80 or re.search(r"• ✗ #3  Fix flaky DST test: test_dst_gap: [^+]* 17m$", above(app))
-        assert counts_line(app).endswith(
-            "• since 19:58: failed #3, asked #4 #7 claude-2, slow S1, started #5, logged #8"
-        )
+        since = " since 19:58" * (size[0] > 80)
+        says = f"• unseen{since}: failed #3, asked #4 #7 claude-2, slow S1, started #5, logged #8"
+        assert counts_line(app).endswith(says)
         await press(app, pilot, "a")
         marked = {line[5:7] for line in below(app)[:9] if line[1:2] == "•"}
         assert marked == {"#4", "#7", "#3", "  "}
@@ -268,7 +268,7 @@ async def test_what_an_agent_does_beside_its_question_is_named(plan, make_app):
     (made,) = by_agent(plan, "codex-3", AddTask("Tidy docs", plan.list_uid))
     by_agent(plan, "codex-3", EditTask(made.uid, {"status": "in_progress"}), OpenAsk("May I remove old/?"))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
-        assert counts_line(pilot.app).endswith("• since 20:15: started #10")
+        assert counts_line(pilot.app).endswith("• unseen since 20:15: started #10")
 
 
 async def test_a_question_without_a_task_is_counted_among_what_has_changed(plan, make_app):
@@ -277,7 +277,7 @@ async def test_a_question_without_a_task_is_counted_among_what_has_changed(plan,
     by_agent(plan, "claude-2", OpenAsk("May I use the other key?"))
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-        assert counts_line(app).endswith("• since 20:15: asked by claude-2")
+        assert counts_line(app).endswith("• unseen since 20:15: asked by claude-2")
         assert "May I use" in above(app) and ". Seen" in lines(app)[-1]
         await press(app, pilot, "full_stop")
         assert counts_line(app).endswith("• 0 changed") and ". Seen" not in lines(app)[-1]
@@ -291,9 +291,9 @@ async def test_what_happens_to_a_task_is_said_in_place_of_its_question(plan, mak
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, "4")
-        assert counts_line(app).endswith("• since 20:15: asked #8")
+        assert counts_line(app).endswith("• unseen since 20:15: asked #8")
         by_agent(plan, "codex-1", EditTask(plan[8], {"status": "done"}), now=NOW + 1)
-        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: done #8"))
+        await until(pilot, lambda: counts_line(app).endswith("• unseen since 20:15: done #8"))
 
 
 async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan, make_app):
@@ -309,7 +309,7 @@ async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan,
         await press(app, pilot, "full_stop", "escape")
         assert "#8" not in above(app) and counts_line(app).endswith("• 0 changed")
         by_agent(plan, "codex-1", EditTask(plan[8], {"name": "Drop the backups"}), now=NOW + 1)
-        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: edited #8"))
+        await until(pilot, lambda: counts_line(app).endswith("• unseen since 20:15: edited #8"))
 
 
 @pytest.mark.parametrize("kind", [FAILED, HELD])

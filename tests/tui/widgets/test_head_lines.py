@@ -186,7 +186,7 @@ async def test_a_small_screen_names_an_agent_that_waits_where_none_is_at_work(pl
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7, started #5")
+        assert counts_line(app).endswith("• unseen since 19:58: failed #3, asked #4 #7, started #5")
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
@@ -223,7 +223,7 @@ ROWS = (
 async def test_counts_agents_questions_and_failures_each_have_their_place_above_the_pane(app):
     async with opened(app, (120, 40)):
         counts = " ? 2 questions   ▲ 0 stuck or gone   ✗ 1 failed   "
-        assert counts_line(app) == f"{counts}• since 19:58: failed #3, asked #4 #7, started #5"
+        assert counts_line(app) == f"{counts}• unseen since 19:58: failed #3, asked #4 #7, started #5"
         assert agents_line(app) == ' ? claude-2 waiting #7   ◐ claude-1 #5 Ship auth flow "running tests 14/22" asks #4'
         for line, (words, aside, waits) in zip(needs_rows(app), ROWS, strict=True):
             assert re.fullmatch(f"{re.escape(words)} +{aside} +{waits}", line)
@@ -664,7 +664,7 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         assert f"◐ {work.agent}" not in above(app)
-        counts = " ? 2 questions   ▲ 0 stuck or gone   ✗ 1 failed   ⇡ #9 to review   • since 19:58: "
+        counts = " ? 2 questions   ▲ 0 stuck or gone   ✗ 1 failed   ⇡ #9 to review   • unseen since 19:58: "
         assert counts_line(app) == f"{counts}failed #3, asked #4 #7, to review #9, started #5"
         assert f"? claude-2 waiting #7   ⇡ {work.agent} to review #9" in agents_line(app)
         (line,) = (line for line in above(app).splitlines() if line.startswith(" • ⇡ "))
@@ -751,8 +751,8 @@ async def test_what_has_changed_is_said_in_words_the_most_important_first_in_a_r
     app = make_app(plan.path)
     async with opened(app, (120, 24)) as pilot:
         for width, height, says in (
-            (120, 24, "• since 19:58: failed #3, asked #4 #7, started #5, logged #8 #9"),
-            (62, 24, "• since 19:58: failed #3, asked #4 #7, started #5, 2 logged"),
+            (120, 24, "• unseen since 19:58: failed #3, asked #4 #7, started #5, logged #8 #9"),
+            (62, 24, "• unseen: failed #3, asked #4 #7, started #5, logged #8 #9"),
             (120, 23, "✗ 1 failed   • failed #3, asked #4 #7, started #5, logged #8 #9"),
             (60, 16, "✗ 1 failed   • ✗ #3 ? #4 #7, +3"),
         ):
@@ -766,7 +766,7 @@ async def test_a_job_that_has_become_slow_and_one_that_has_become_late_since_the
 ):
     app = make_app(plan.path)
     async with opened(app, (120, 24)) as pilot:
-        assert "• since 19:58: failed #3, asked #4 #7, slow S1, started #5" in shown(app)
+        assert "• unseen since 19:58: failed #3, asked #4 #7, slow S1, started #5" in shown(app)
         await press(app, pilot, "full_stop")
         await until(pilot, lambda: "slow S1," not in shown(app) and "◐ S1 slow" in shown(app))
         assert "late S" not in shown(app), "S3 was late before"
@@ -779,7 +779,7 @@ async def test_a_task_that_is_done_though_its_check_failed_is_named_for_that_amo
     by_agent(plan, "codex-1", LogTask(plan[6], "listed the cases"))
     app = make_app(plan.path)
     async with opened(app, (140, 40)) as pilot:
-        says = "• since 19:58: failed #3, check failed #5, asked #4 #7, logged #6"
+        says = "• unseen since 19:58: failed #3, check failed #5, asked #4 #7, logged #6"
         assert counts_line(app).endswith(says), counts_line(app)
         await pilot.resize_terminal(90, 40)
         await until(pilot, lambda: counts_line(app).endswith(says))
@@ -808,7 +808,7 @@ async def test_many_changed_tasks_are_counted_by_what_has_happened_to_them(make_
     by_agent(plan, "claude-2", *(AddTask(f"more {number}", plan.list_uid) for number in range(19)))
     app = make_app(plan.path)
     async with opened(app, (120, 24)) as pilot:
-        assert counts_line(app).endswith("• since 19:58: failed #3, asked #4 #7, started #5, new #10–28")
+        assert counts_line(app).endswith("• unseen since 19:58: failed #3, asked #4 #7, started #5, new #10–28")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: counts_line(app).endswith(" started #5, new #10–28"))
 
@@ -850,7 +850,7 @@ async def test_a_job_that_an_agent_files_for_review_is_counted_as_changed(plan, 
         await until(pilot, lambda: counts_line(app).endswith("• 0 changed"))
         job = CreateJob(name="nightly", type="adhoc", system_prompt="", prompt="go", timezone="UTC")
         by_agent(plan, "claude-1", job, now=NOW + SECOND)
-        await until(pilot, lambda: counts_line(app).endswith("• since 20:15: proposed S1"))
+        await until(pilot, lambda: counts_line(app).endswith("• unseen since 20:15: proposed S1"))
 
 
 async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
@@ -892,10 +892,10 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
     app = make_app(plan.path, pane=pane if pane != "agents" else "list")
     async with opened(app, (120, 40)) as pilot:
         await press(app, pilot, *(["A"] if pane == "agents" else []))
-        assert "• since 19:58: failed #3, asked #4 #7, started #5" in shown(app)
+        assert "• unseen since 19:58: failed #3, asked #4 #7, started #5" in shown(app)
         assert ". Seen" in lines(app)[-1]
         for size, words in (
-            ((80, 24), "• since 19:58: failed #3, asked #4 #7, started #5"),
+            ((80, 24), "• unseen since 19:58: failed #3, asked #4 #7, started #5"),
             ((40, 12), "• ✗ #3 ? "),
         ):
             await pilot.resize_terminal(*size)

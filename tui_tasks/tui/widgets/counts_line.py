@@ -147,7 +147,7 @@ class Changes:
         return self._since(width, has_since=begins != self._context.state.seen.since) or none
 
     def row(self, size: Size) -> list[Part]:
-        """Return `• since 19:58: failed #3, asked #4 #7, started #5`, on a screen that has a row for it."""
+        """Return `• unseen since 19:58: failed #3, asked #4 #7`, on a screen that has a row for it."""
         return self._since(size.width) if has_row_of_changes(size) else []
 
     def _since(self, width: int, *, has_since: bool = True) -> list[Part]:
@@ -155,9 +155,16 @@ class Changes:
             return []
         # At midnight, "since 19:58" needs its day.
         self._lasts(DAY)
-        since = f"since {self._context.clock.time_of(self._context.state.seen.since)}: " if has_since else ""
-        mark, *text = next((way for way in ways if len(since) + parts_width(way) + 2 <= width), ways[-1])
-        return [(" ", ""), mark, (since, "$muted"), *text]
+        since = f"unseen since {self._context.clock.time_of(self._context.state.seen.since)}: "
+        # The time gives way before a word of a change does.
+        fitting = (
+            (begins, way)
+            for way in ways
+            for begins in ((since, "unseen: ") if has_since else ("",))
+            if len(begins) + parts_width(way) + 2 <= width
+        )
+        begins, (mark, *text) = next(fitting, (since if has_since else "", ways[-1]))
+        return [(" ", ""), mark, (begins, "$muted"), *text]
 
 
 def has_row_of_changes(size: Size) -> bool:
