@@ -246,3 +246,15 @@ async def test_a_task_that_the_human_has_brought_back_is_no_surprise_but_the_one
         await until(pilot, lambda: app.pane.target() == plan[1])
         landing.note(plan[2], plan[1], overview.changes_since(db, since))
         assert not landing.is_surprise(plan[1])
+
+
+async def test_a_task_that_the_human_has_changed_is_no_surprise_though_an_agent_changed_another_with_it(app, plan):
+    async with opened(app):
+        landing, db = app.pane.unread.landing, app.link.db
+        since = journal.newest(db)
+        by_agent(plan, "claude-1", DeleteTask(plan[8]))
+        landing.note(plan[1], plan[2], overview.changes_since(db, since))
+        assert landing.is_surprise(plan[2])
+        by_agent(plan, "human", EditTask(plan[2], {"priority": 1}))
+        landing.note(plan[1], plan[2], overview.changes_since(db, since))
+        assert not landing.is_surprise(plan[2])

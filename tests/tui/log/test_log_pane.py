@@ -12,7 +12,7 @@ from tests.tui.plan import MINUTE, NOW, ZONE, at
 from tests.tui.sessions import Sessions
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
-from tui_tasks.core.operations.jobs import FinishRun, RunJob
+from tui_tasks.core.operations.jobs import EditJob, FinishRun, RunJob
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
@@ -261,6 +261,23 @@ async def test_what_was_done_again_is_told_as_redo(plan, make_app):
             "undo: done → pending",
             "redo: pending → done",
             "undo: done → pending",
+        ]
+
+
+async def test_the_undo_of_a_change_of_a_job_names_the_job_and_what_is_as_before(evening, make_app):
+    app = make_app(evening.path, pane="log")
+    with Store(evening.path) as store:
+        backup = job_queries.jobs(store.db)[0]
+        store.commit(EditJob(backup.uid, {"prompt": "Try it."}), actor="human", now=NOW)
+        store.commit(Undo(), actor="human", now=NOW)
+        store.commit(Redo(), actor="human", now=NOW)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        named = [name_and_text(row) for row in log_of(app).row_list.rows_held[-3:]]
+        assert named == [
+            (backup.name, "prompt"),
+            (backup.name, "undo: prompt as before"),
+            (backup.name, "redo: prompt"),
         ]
 
 

@@ -892,6 +892,21 @@ async def test_undo_asks_before_it_takes_a_merge_back_on_the_agents_screen_too(p
         await until(pilot, lambda: state_of(plan, work) == "ready")
 
 
+async def test_after_the_undo_of_a_merge_from_elsewhere_the_cursor_is_on_its_task(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.pane.select(plan[2])
+        with Store(plan.path) as store:
+            acceptance = Acceptance(store, lambda: NOW)
+            acceptance.accept(work, acceptance.review(work))
+        await settle(pilot)
+        assert app.pane.target() == plan[2]
+        await settle(pilot, "u", "y")
+        await until(pilot, lambda: "Taken out of main again" in said(app))
+        assert app.pane.target() == plan[9]
+
+
 async def test_undo_begins_to_correct_an_answer_before_it_takes_back_an_earlier_merge(plan, place, make_app):
     work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
     with Store(plan.path) as store:

@@ -365,6 +365,9 @@ async def take_back(context: Context, work: Work, *, is_revert: bool = False) ->
             return
         is_revert = True
         restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
+    navigation = context.navigation
+    if navigation.shows_list and not navigation.screen_name and not navigation.pane.is_inside:
+        navigation.pane.select(work.task_uid)  # The next keys are for the task that was undone.
     was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
     if is_merged and work.merge_commit is None:
         was, again = f"{base} keeps its commits", "accepts"

@@ -73,10 +73,12 @@ def who_of(line: LogLine) -> str:
 
 def text_of(line: LogLine, *, ascii_only: bool = False) -> str:
     """Return what happened in one phrase; it includes texts of agents unchanged, long ones cut."""
-    text = _text(line, "->" if ascii_only else "→")
-    if line.undoes is None:
-        return text
-    return f"{log_words.REDO if line.is_redo else log_words.UNDO} {text}"
+    return _undo_word(line) + _text(line, "->" if ascii_only else "→")
+
+
+def _undo_word(line: LogLine) -> str:
+    """Return `undo: ` or `redo: ` of an entry that is one; else nothing."""
+    return f"{log_words.REDO if line.is_redo else log_words.UNDO} " if line.undoes is not None else ""
 
 
 def many(line: LogLine) -> str:
@@ -92,8 +94,8 @@ def names_task(line: LogLine) -> bool:
 
 def name_and_text(line: LogLine, *, ascii_only: bool = False) -> tuple[str, str]:
     """Return the name of the task or job that an entry is about, and what happened without it."""
-    if line.entity in ("run", "job") and line.undoes is None and (said := _said_of_job(line)):
-        return line.name or "job", said
+    if line.entity in ("run", "job") and (said := _said_of_job(line)):
+        return line.name or "job", f"{_undo_word(line)}{said}"
     return line.name or "" if names_task(line) else "", text_of(line, ascii_only=ascii_only)
 
 
@@ -216,5 +218,6 @@ def _said_of_job(line: LogLine) -> str:
     if line.kind == "job.updated":
         if set(new) == {"enabled"}:
             return SWITCHES["enabled"][bool(new["enabled"])]
-        return ", ".join(FIELD_WORDS.get(field, field) for field in new if field != "name_key")
+        changed = ", ".join(FIELD_WORDS.get(field, field) for field in new if field != "name_key")
+        return f"{changed} as before" if line.undoes is not None and not line.is_redo else changed
     return ""

@@ -49,12 +49,14 @@ class Landing:
         self._set: dict[str, tuple[str, str, float]] = {}
 
     def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
-        """Note the keys of the rows under the cursor before and after changes. After those of the human alone the row
-        counts as read where they made or changed it, but not where they deleted the one before it.
+        """Note the keys of the rows under the cursor before and after changes. The row counts as read where
+        the human made or changed it, but not where they deleted the one before it.
         """
         is_after_deletion = any(one.kind == "task.deleted" and one.task == before for one in changes.entries)
-        is_worked_on = not is_after_deletion and any(now in (one.uid, one.task) for one in changes.entries)
-        if changes.is_own and (before is None or is_worked_on):
+        is_worked_on = not is_after_deletion and any(
+            one.actor == HUMAN and now in (one.uid, one.task) for one in changes.entries
+        )
+        if is_worked_on or (changes.is_own and before is None):
             self._key = None
         elif now != before:
             self._key, self._at, self._is_own = now, monotonic(), changes.is_own
