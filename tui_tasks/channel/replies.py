@@ -154,11 +154,11 @@ def find_stored(db: Database, pending: PendingRequest) -> dict[str, Any] | None:
 
 
 def note_of_stored(db: Database, stored: dict[str, Any]) -> str | None:
-    """Return the note of a stored reply: its own, or that the write which it reports was taken back since."""
-    from tui_tasks.core.commit.journal import taken_back_by
+    """Return the note of a stored reply: its own, or that the write which it reports was undone since."""
+    from tui_tasks.core.commit.journal import undone_by
 
     change = stored.get("change")
-    undo = None if change is None else taken_back_by(db, change)
+    undo = None if change is None else undone_by(db, change)
     if undo is None:
         return stored.get("note")
     return (

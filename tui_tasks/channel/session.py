@@ -215,7 +215,7 @@ class Session:
                 except InputsUnread as unread:
                     self._read_inputs(unread, now)
                 except PartlyDone as partly:
-                    # Its steps were taken back.
+                    # Its steps were undone.
                     if not isinstance(partly.__cause__, InputsUnread):
                         return self._replies_to_partly_done(lines, partly)
                     self._read_inputs(partly.__cause__, now)

@@ -99,7 +99,7 @@ class Subscription:
             page = self._read(self.cursor)
             if page is not None and page[2] is not None:
                 self._deliver(self._agent, page[2])
-                # The human may have taken a message back before its delivery was written.
+                # The human may have withdrawn a message before its delivery was written.
                 page = self._read(self.cursor, until=page[1])
                 self._may_have_more = True  # the entry of the delivery
         except CursorExpired:

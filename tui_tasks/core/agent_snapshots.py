@@ -48,7 +48,7 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
 
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
     """A message of the human to an agent. `seq` and `delivered_seq` are the entries of sending and delivery. One that
-    the human has taken back has `delivered_at` alone.
+    the human has withdrawn has `delivered_at` alone.
     """
 
     id: int
@@ -63,7 +63,7 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Return whether the human has taken it back."""
+        """Return whether the human has withdrawn it."""
         return self.delivered_at is not None and self.delivered_seq is None
 
 

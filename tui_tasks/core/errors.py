@@ -169,7 +169,7 @@ class InputsUnread(Exception):
 
 
 class CannotUndo(Conflict):
-    """A change cannot be taken back. `change` is its number: `Undo` can pass over it, and takes back `before` then."""
+    """A change cannot be undone. `change` is its number: `Undo` can pass over it, and undoes `before` then."""
 
     def __init__(self, message: str, change: int, before: int | None = None, **data: Any) -> None:
         super().__init__(message, **data)

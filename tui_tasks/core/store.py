@@ -86,7 +86,7 @@ class Store:
             WritesJournal: with `is_local`, more was written, and rolled back.
             WriteConflict: without savepoints; others have written to the server meanwhile, and nothing was written.
             StorageFailed: nothing was written.
-            PartlyDone: the change failed after some steps, which were taken back.
+            PartlyDone: the change failed after some steps, which were undone.
         """
         self.undo_interrupted_changes(now)
         transaction: Transaction | None = None
@@ -271,7 +271,7 @@ class Store:
         """Run operations as `commit` does; with `in_steps`, in several transactions (see `transaction`).
 
         Raises:
-            Refusal: nothing was written, or the written steps were taken back.
+            Refusal: nothing was written, or the written steps were undone.
         """
         results: list[Any] = []
         self.commit_many(operations, actor, now, why, results.append, in_steps=in_steps, progress=progress)

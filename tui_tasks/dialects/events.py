@@ -98,7 +98,7 @@ def page(
     one event.
 
     As an entry may have megabytes, no more entries are in memory than are returned. `for_subscriber`: use the event
-    names for subscribers. A message that the human has taken back is left out for subscribers, and has no text for
+    names for subscribers. A message that the human has withdrawn is left out for subscribers, and has no text for
     others.
     """
     lines: list[bytes] = []

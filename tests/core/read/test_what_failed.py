@@ -11,7 +11,7 @@ from tests.conftest import Clock
 from tests.core.job_steps import MINUTE, Jobs
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations import Operation, TakeBack, Undo
+from tui_tasks.core.operations import Operation, Revert, Undo
 from tui_tasks.core.operations.jobs import DecideDue, FinishRun, NamedCheck, RequestChecks, RequestRun
 from tui_tasks.core.operations.sessions import (
     PromptSubmitted,
@@ -245,7 +245,7 @@ def test_no_other_agent_puts_a_failed_work_out_of_sight_until_the_human_has_deal
     assert [one.text for one in work_text.failed(store.db)] == [f"robot-1 was killed; {words}"]
     assert [line.text for line in day.digest().groups["failed"]] == [f"robot-1 was killed; {words}"]
     if "deleted" in words:
-        day.commit("human", TakeBack((journal.newest(store.db),)))
+        day.commit("human", Revert((journal.newest(store.db),)))
     day.commit("human", EditTask(uid, {"status": "cancelled"}))
     assert work_text.failed(store.db) == []
     assert "failed" not in day.digest().groups

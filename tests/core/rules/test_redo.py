@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import Redo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import MergeWork, RestoreWork, StartWork, WorkReady
 from tui_tasks.core.rules import redo
@@ -45,5 +47,5 @@ def test_however_many_merges_were_done_again_each_change_is_looked_at_once(store
         sys.setrecursionlimit(limit)
     assert looked_at
     assert len(looked_at) == len(set(looked_at))
-    with pytest.raises(redo.Conflict, match="the end of a work"):
-        do(redo.Redo())
+    with pytest.raises(Conflict, match="the end of a work"):
+        do(Redo())

@@ -10,7 +10,7 @@ from tests.conftest import Clock
 from tui_tasks.core.commit import journal
 from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.errors import CannotUndo, Conflict, NotFound, NotProven
-from tui_tasks.core.operations import Redo, TakeBack, Undo
+from tui_tasks.core.operations import Redo, Revert, Undo
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, DefineChecks, EditJob, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import RecordReport, SessionReport, SessionStarted
@@ -62,8 +62,8 @@ def test_changes_that_are_passed_over_or_taken_back_do_not_count(store, do, add,
     four = newest(store)
     assert do(Undo(passed_over=(four,))) == [(three, three)]
     assert do(Undo(passed_over=(four,))) == [(two, two)]
-    assert journal.taken_back_by(store.db, four) is None
-    assert journal.taken_back_by(store.db, two).undoes == two
+    assert journal.undone_by(store.db, four) is None
+    assert journal.undone_by(store.db, two).undoes == two
     assert journal.stands(store.db, four)
     assert not journal.stands(store.db, two)
     with pytest.raises(Conflict, match=f"change {two} has been undone already"):
@@ -308,14 +308,14 @@ def test_of_several_changes_those_that_can_be_are_taken_back_and_the_others_are_
     )
     do(Undo(second))
     do(EditTask(third, {"name": "mine"}), actor="c")
-    ((taken, reasons),) = do(TakeBack((alone, kept, second, first, 999)), actor="human")
+    ((taken, reasons),) = do(Revert((alone, kept, second, first, 999)), actor="human")
     assert taken == 2
     assert [change for change, _ in reasons] == [kept, second, 999]
     assert reasons[0][1] == 'c has changed task #3 "mine" since'
     assert reasons[1][1] == "it has been undone already"
     assert [name(store, uid) for uid in (task, other, third)] == ["one", "one", "mine"]
     # What is done in the same change afterwards undoes nothing.
-    do(TakeBack((second,)), EditTask(third, {"name": "after"}), actor="human")
+    do(Revert((second,)), EditTask(third, {"name": "after"}), actor="human")
     assert journal.latest(store.db, 1)[0].undoes is None
 
 
@@ -324,7 +324,7 @@ def test_a_change_of_which_one_part_was_touched_is_left_whole(store, do, add):
     do(EditTask(one, {"name": "two"}), EditTask(other, {"name": "two"}))
     change = newest(store)
     do(EditTask(one, {"name": "mine"}), actor="c")
-    assert do(TakeBack((change,)), actor="human") == [(0, ((change, 'c has changed task #1 "mine" since'),))]
+    assert do(Revert((change,)), actor="human") == [(0, ((change, 'c has changed task #1 "mine" since'),))]
     assert name(store, other) == "two"
 
 
@@ -336,13 +336,13 @@ def test_a_name_that_is_taken_since_leaves_a_change_and_stops_one_of_which_a_par
     do(RenameList(home.uid, "w"), EditTask(task, {"name": "two"}), actor="human")
     together = newest(store)
     do(RenameList(other.uid, "z"), actor="human")
-    (taken, ((change, _),)), _ = do(TakeBack((alone,)), EditTask(task, {"tags": ("a",)}), actor="human")
+    (taken, ((change, _),)), _ = do(Revert((alone,)), EditTask(task, {"tags": ("a",)}), actor="human")
     assert (taken, change) == (0, alone)
     # What is done in the same change afterwards undoes nothing.
     assert journal.latest(store.db, 1)[0].undoes is None
     before = newest(store)
     with pytest.raises(Conflict):
-        do(TakeBack((together,)), actor="human")
+        do(Revert((together,)), actor="human")
     assert (newest(store), name(store, task)) == (before, "two")
 
 

@@ -206,13 +206,13 @@ def test_a_message_is_taken_back_until_a_hook_has_claimed_it(tmp_path: Path) -> 
         store, first = human.store, message_queries.waiting(human.store.db, "claude-1")[0]
         goodbye = message_queries.sent_last(store.db)
         assert goodbye is not None and goodbye.text == "Goodbye"
-        reply_sender.take_back(store, goodbye, first.sent_at)
+        reply_sender.withdraw(store, goodbye, first.sent_at)
         assert message_queries.sent_last(store.db) == first
         assert [one.message.text for one in message_queries.newest(store.db, "claude-1", 9)] == ["Hello"]
         said = context("PreToolUse", at.event("PreToolUse", tool_name="Bash"))
         assert "Hello" in said and "Goodbye" not in said
         with pytest.raises(Conflict, match="claude-1 has the message already"):
-            reply_sender.take_back(store, first, first.sent_at)
+            reply_sender.withdraw(store, first, first.sent_at)
         at.writes("Wait")
         (wait,) = message_queries.waiting(store.db, "claude-1")
         with Folder(hooks_folder(str(db)), make=False) as folder:
@@ -221,7 +221,7 @@ def test_a_message_is_taken_back_until_a_hook_has_claimed_it(tmp_path: Path) -> 
             with session_folder:
                 message_folders.claim(session_folder, (message_folders.MESSAGE,))
         with pytest.raises(Conflict, match="claude-1 has the message already"):
-            reply_sender.take_back(store, wait, wait.sent_at)
+            reply_sender.withdraw(store, wait, wait.sent_at)
         assert message_queries.waiting(store.db, "claude-1") == (wait,)
 
 

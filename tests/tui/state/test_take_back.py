@@ -7,7 +7,7 @@ from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until
 from tests.tui.logs import log_of
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import Redo, TakeBack, Undo
+from tui_tasks.core.operations import Redo, Revert, Undo
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask
 from tui_tasks.core.read.pages import change_summaries
@@ -70,7 +70,7 @@ async def test_u_after_a_revert_undoes_the_revert_and_then_what_the_human_did_be
         await until(pilot, lambda: "Spam" in shown(app))
         with Store(plan.path) as store:
             (spam,) = change_summaries.of_agent(store.db, "rogue", 0)
-            store.commit(TakeBack((spam,)), actor="human", now=NOW)
+            store.commit(Revert((spam,)), actor="human", now=NOW)
         await until(pilot, lambda: "Spam" not in shown(app))
         await settle(pilot, "u")
         assert "Spam" in shown(app) and "Mine" in shown(app), said(app)
@@ -153,12 +153,12 @@ def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_undone(plan)
         changes = change_summaries.of_agent(store.db, "rogue", 0)
         assert changes == sorted(changes, reverse=True)
         assert len(changes) == 3
-        ((taken, kept),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
+        ((taken, kept),) = store.commit(Revert(tuple(changes)), actor="human", now=NOW)
         assert (taken, kept) == (3, ())
         assert task_queries.task(store.db, plan[5]).name == "Ship auth flow"
         assert task_queries.any_task(store.db, plan[6]).deleted
         assert not task_queries.any_task(store.db, plan[7]).deleted
-        ((again, left),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
+        ((again, left),) = store.commit(Revert(tuple(changes)), actor="human", now=NOW)
         assert (again, [change for change, _ in left]) == (0, changes)
         with pytest.raises(Conflict, match="you have no undo to redo"):
             store.commit(Redo(), actor="human", now=NOW)

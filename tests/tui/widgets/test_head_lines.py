@@ -32,7 +32,7 @@ from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations import Operation, TakeBack
+from tui_tasks.core.operations import Operation, Revert
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RecordSettings, RequestChecks, RunJob
 from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
@@ -192,7 +192,7 @@ async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(ap
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: counts_line(app).endswith(" started #5, 1 deleted"))
         with Store(plan.path) as store:
-            store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
+            store.commit(Revert((journal.newest(store.db),)), actor="human", now=NOW)
         await until(pilot, lambda: counts_line(app).endswith(" started #5"))
         agent(DeleteTask(plan[9]))
         await until(pilot, lambda: "1 deleted" in counts_line(app))

@@ -19,7 +19,7 @@ from tests.work.repositories import commit, git, write
 from tui_tasks.core.agent_snapshots import Check, CheckRun
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import TakeBack
+from tui_tasks.core.operations import Revert
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import EndSession
@@ -141,7 +141,7 @@ async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_t
         assert "to review" not in shown(app)
         await settle(pilot, "escape")
         with Store(plan.path) as store:
-            store.commit(TakeBack((change_summaries.deletion_of(store.db, plan[9]),)), actor="human", now=NOW)
+            store.commit(Revert((change_summaries.deletion_of(store.db, plan[9]),)), actor="human", now=NOW)
         await until(pilot, lambda: "⇡ #9 to review" in counts_line(app))
         app.context.navigation.go_to(plan[9])
         await settle(pilot, "d")

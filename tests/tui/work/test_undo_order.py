@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Clock
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import Operation, Redo, TakeBack, Undo
+from tui_tasks.core.operations import Operation, Redo, Revert, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import DiscardWork, MergeWork, RestoreWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
@@ -73,7 +73,7 @@ class Human:
 
     def revert(self) -> bool:
         """Take back the newest change, an agent's."""
-        self.do(TakeBack((journal.entry(self.store.db, journal.newest(self.store.db)).change,)))
+        self.do(Revert((journal.entry(self.store.db, journal.newest(self.store.db)).change,)))
         return True
 
     def end(self, at: int, how: str) -> bool:

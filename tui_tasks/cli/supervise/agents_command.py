@@ -14,7 +14,7 @@ from tui_tasks.cli.options import left_now, open_store, quiet_after_microseconds
 from tui_tasks.cli.streams import print_json
 from tui_tasks.core import agent_names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
-from tui_tasks.core.operations import Operation, TakeBack
+from tui_tasks.core.operations import Operation, Revert
 from tui_tasks.core.operations.asks import PAUSED, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read.agents import agent_views
 from tui_tasks.core.read.agents.session_queries import own_words
@@ -185,7 +185,7 @@ def _undo(options: argparse.Namespace) -> None:
         if not made:
             raise Conflict(f"{options.name} has changed nothing since then")
         summary = change_summaries.summary(store.db, made)
-        ((taken, left),) = person_rights.commit(options, store, TakeBack(tuple(made)))
+        ((taken, left),) = person_rights.commit(options, store, Revert(tuple(made)))
     if options.json:
         kept = [{"change": change, "why": why} for change, why in left]
         print_json({"agent": options.name, "taken_back": taken, "left": kept})

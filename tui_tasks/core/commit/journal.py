@@ -254,7 +254,7 @@ def undoes(db: Database, change: int) -> int | None:
     return begun[1] if begun is not None else None
 
 
-def taken_back_by(db: Database, change: int) -> Entry | None:
+def undone_by(db: Database, change: int) -> Entry | None:
     """Return the first entry of the undo that took a change back; None if the change stands."""
     for (by,) in db.all(_UNDONE_BY, change=change):
         if stands(db, by):
@@ -263,8 +263,8 @@ def taken_back_by(db: Database, change: int) -> Entry | None:
 
 
 def stands(db: Database, change: int) -> bool:
-    """Return whether a change has not been taken back."""
-    return taken_back_by(db, change) is None
+    """Return whether a change has not been undone."""
+    return undone_by(db, change) is None
 
 
 def entry(db: Database, seq: int) -> Entry:

@@ -42,7 +42,7 @@ class HalfWritten(Exception):
 
 
 class PartlyDone(Exception):
-    """A change failed after some of its steps were committed; they are taken back. `__cause__` is the failure.
+    """A change failed after some of its steps were committed; they are undone. `__cause__` is the failure.
 
     Attributes:
         at: the index of the failed request if the change is a batch.
@@ -200,10 +200,10 @@ class Transaction(Reading):
     def pause(self) -> None:
         """Commit and let others write, if the change is made in steps and has held the lock for `STEP_SECONDS`.
 
-        What was read before may be out of date afterwards. If the change fails later, an undo takes its steps back.
+        What was read before may be out of date afterwards. If the change fails later, its steps are undone.
 
         Raises:
-            Conflict: another machine has taken its steps back.
+            Conflict: another machine has undone its steps.
         """
         if not self.in_steps or time.monotonic() - self._locked_since < STEP_SECONDS:
             return
@@ -311,7 +311,7 @@ class Transaction(Reading):
         self.entries += 1
 
     def emit_by_system(self, kind: str, entity: str, uid: str, *, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """Write a row and an entry of the actor `system`, as a change of its own that no undo takes back."""
+        """Write a row and an entry of the actor `system`, as a change of its own that is never undone."""
         speaker, parts = (self.actor, self._why, self.current, self.undoes), dict(self._parts)
         self.actor, self._why, self.current, self.undoes = SYSTEM, None, None, None
         self.emit(kind, entity, uid, old=old, new=new)

@@ -69,7 +69,7 @@ class Undo(Operation, frozen=True):
     project: str | None = None
 
 
-class TakeBack(Operation, frozen=True):
+class Revert(Operation, frozen=True):
     """Undo changes of anybody, for the human, as one change; in the given order, newest first.
 
     Result: (how many were undone, (change, why not) for each of the others).

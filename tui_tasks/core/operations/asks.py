@@ -98,7 +98,7 @@ class DeliverMessages(Operation, frozen=True):
 
 
 class WithdrawMessage(Operation, frozen=True):
-    """Take back a message, by its uid, that was not delivered. Result: the message."""
+    """Withdraw a message, by its uid, that was not delivered. Result: the message."""
 
     message: str
 

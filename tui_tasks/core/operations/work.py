@@ -129,7 +129,7 @@ class MergeWork(Operation, frozen=True):
     Attributes:
         uid: the work.
         head: the commit that was merged.
-        kept: what takes the merge back, and brings back what was cleaned up: commits, refs and folders.
+        kept: what undoes the merge, and restores what was cleaned up: commits, refs and folders.
         intent: what is still to be done: the clean-up.
         goes_on: whether the agent goes on in the same worktree; its task is in progress then.
         message: why nothing was merged.
@@ -172,9 +172,9 @@ class DiscardWork(Operation, frozen=True):
 
 class RestoreWork(Operation, frozen=True):
     """Record that a work that was merged, discarded or failed is back for review, or that the merge after which its
-    agent went on was taken back. Result: the work.
+    agent went on was undone. Result: the work.
 
-    `kept`: what takes back a merge from before it was discarded. `is_race`: other work on the task may wait as well.
+    `kept`: what undoes a merge from before it was discarded. `is_race`: other work on the task may wait as well.
     `failure`: why a discarded work has nothing to review: it is back as failed.
     """
 

@@ -51,7 +51,7 @@ class _Failure(msgspec.Struct, gc=False):
 def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], now: int) -> Iterator[DigestLine]:
     """Yield a line for each thing that has failed, or gone wrong otherwise, however often it did.
 
-    A failure that was taken back by undo has none, and an undo that restores one does not count.
+    A failure that was undone has none, and an undo that restores one does not count.
     """
     each = [
         (entry.seq, entry.at, _of_task(db, entry))

@@ -108,7 +108,7 @@ def sent_by(db: Database, seq: int) -> HumanMessage | None:
 
 
 def sent_last(db: Database) -> HumanMessage | None:
-    """Return the message that the human has sent for itself, if they have done nothing since and not taken it back."""
+    """Return the message that the human has sent for itself, if they have done nothing since and not withdrawn it."""
     row = db.sql(_LAST_ACT).fetchone()
     if row is None or row[0] != "message.sent" or sum(map(len, journal.of_change(db, row[2]))) > 1:
         return None

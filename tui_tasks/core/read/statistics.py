@@ -194,7 +194,7 @@ def job_counts(db: Database, now: int) -> JobCounts:
 class Tally:
     """The counts of one list per bucket. `bounds` are the sorted instants at which the buckets begin.
 
-    A task counts once, by its last status: one that was taken back or opened again is not done.
+    A task counts once, by its last status: one that was undone or opened again is not done.
     """
 
     def __init__(self, bounds: Sequence[int]) -> None:

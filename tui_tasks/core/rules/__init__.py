@@ -23,7 +23,6 @@ _MODULES: Final = (
     "job_rules",
     "run_rules",
     "undo",
-    "redo",
     "check_rules",
     "agents.session_rules",
     "tasks.import_rules",

@@ -115,7 +115,7 @@ def _invert_task(tx: Transaction, entry: Entry, places: Places) -> None:
 
 
 def _kind_of(entry: Entry, changes: dict[str, Any]) -> str:
-    """Return the kind of the entry that takes back a change of a task; what is held again is neither accepted nor
+    """Return the kind of the entry that undoes a change of a task; what is held again is neither accepted nor
     declined.
     """
     if "held" not in changes:
@@ -199,7 +199,7 @@ def _invert_list(tx: Transaction, entry: Entry, _: Places) -> None:
 
 
 def _invert_job(tx: Transaction, entry: Entry, _: Places) -> None:
-    """Invert a change of a job. Taking back a deletion or a switch-off starts a job, so rule S1 holds."""
+    """Invert a change of a job. Undoing a deletion or a switch-off starts a job, so rule S1 holds."""
     refuse_inside_run(tx)
     job = job_queries.any_job(tx.db, entry.uid)
     assert job is not None

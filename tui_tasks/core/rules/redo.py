@@ -1,4 +1,4 @@
-"""Redo: which undo is taken back next. Git undoes the end of a work, a merge or a discard, and ends the work again:
+"""Redo: which undo is undone next. Git undoes the end of a work, a merge or a discard, and ends the work again:
 here it is only found which of all undos is the newest that stands.
 
 A work that ends again is redone if neither its agent nor the human has done something about it since it was brought
@@ -8,22 +8,35 @@ back. It keeps the place of its first end among the changes to undo.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import Redo
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.rules import rule, undo
+from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.vocab import WORK_ENDS, WORK_RESTORED
 
-if TYPE_CHECKING:
-    from tui_tasks.core.commit.transaction import Transaction
-
+_BY_ACTOR = Statement(
+    lambda: (
+        J.select(J.seq, J.change, J.kind, J.undoes)
+        .where((J.actor == slot("actor")) & (J.seq < slot("below")))
+        .order_by(J.seq.desc())
+        .limit(slot("limit"))
+    )
+)
+_PAGE: Final = 100
+_Undone: Any = J.alias("undone")
+_REVERTED = Statement(
+    lambda: (
+        J.select(SQL("1"))
+        .join(_Undone, on=(_Undone.seq == J.undoes))
+        .where((J.seq == slot("change")) & (J.actor != _Undone.actor))
+    )
+)
 _BEFORE: Final = f"""
 SELECT kind FROM journal WHERE task = ? AND uid = ? AND seq < ?
 AND kind IN {(WORK_RESTORED, *WORK_ENDS, "work.ready", "work.commented", "work.failed")} ORDER BY seq DESC LIMIT 2
@@ -31,7 +44,7 @@ AND kind IN {(WORK_RESTORED, *WORK_ENDS, "work.ready", "work.commented", "work.f
 
 
 class NextRedo(NamedTuple):
-    """What a redo does next: take back the undo `change`, or end the work `work` again."""
+    """What a redo does next: undo the undo `change`, or end the work `work` again."""
 
     change: int | None = None
     work: str | None = None
@@ -43,6 +56,19 @@ class _WorkEnd(NamedTuple):
     kind: str
     uids: tuple[str, ...]
     last: journal.UndoColumns
+
+
+def entries_of(db: Database, actor: str, below: int, pause: Callable[[], None]) -> Iterator[Any]:
+    """Yield change, kind and what it undoes of an actor's entries, newest first; the one wanted is seldom far."""
+    while page := db.all(_BY_ACTOR, actor=actor, below=below, limit=_PAGE):
+        for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
+            yield entry
+        pause()
+
+
+def is_revert(db: Database, change: int) -> bool:
+    """Return whether a change undid one of another actor. Like any change of its own, it can be undone."""
+    return db.one(_REVERTED, change=change) is not None
 
 
 class RedoneEnds:
@@ -65,7 +91,7 @@ class RedoneEnds:
     def _undecided(self, change: int, actor: str) -> list[int]:
         """Return a change, and the ends of works before it on which it depends, the newest first."""
         found = [change]
-        for older, kind, undoes in undo.entries_of(self._db, actor, change, lambda: None):
+        for older, kind, undoes in entries_of(self._db, actor, change, lambda: None):
             if older in self._known or (self.end(older) is None and undoes is None and kind in vocab.UNDOABLE):
                 break
             if older != found[-1] and self.end(older) is not None:
@@ -100,11 +126,11 @@ def _next(
     db: Database, actor: str, below: int, redone_ends: RedoneEnds, pause: Callable[[], None] = lambda: None
 ) -> NextRedo | None:
     """Return what a redo did next when the newest entry was below a seq."""
-    reverts, seen = cache(partial(undo.is_revert, db)), set[int]()
-    # Undos that were taken back later, and how often works were ended again.
+    reverts, seen = cache(partial(is_revert, db)), set[int]()
+    # Undos that were undone later, and how often works were ended again.
     redone, again = set[int](), Counter[str]()
     has_work = work_queries.has_any(db)
-    for change, kind, undoes in undo.entries_of(db, actor, below, pause):
+    for change, kind, undoes in entries_of(db, actor, below, pause):
         if change in seen:
             continue
         end = redone_ends.end(change) if has_work and undoes is None else None
@@ -135,7 +161,7 @@ def brings_back(db: Database, change: int) -> bool:
 
 
 def is_back(db: Database, uid: str) -> bool:
-    """Return whether the last end of a work, a merge or a discard, was taken back, and none has followed."""
+    """Return whether the last end of a work, a merge or a discard, was undone, and none has followed."""
     work = work_queries.find(db, uid)
     seq = work_queries.last_entry(db, work, WORK_RESTORED)
     ends = (work_queries.last_entry(db, work, kind) for kind in (*WORK_ENDS, "work.failed"))
@@ -153,14 +179,3 @@ def _work_end(db: Database, change: int) -> _WorkEnd | None:
     parts = [part for part in journal.each_of_change(db, change) if part.kind in (WORK_RESTORED, *WORK_ENDS)]
     # A merge discards the other works of its task: it comes last.
     return _WorkEnd(parts[-1].kind, tuple(part.uid for part in parts), parts[-1]) if parts else None
-
-
-@rule(Redo)
-def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
-    """Take back the newest undo that stands, unless something was changed after it."""
-    found = next_redo(tx.db, tx.actor, tx.seq + 1, tx.pause)
-    if found is None:
-        raise Conflict(f"{'you have' if tx.actor == vocab.HUMAN else f'{tx.actor} has'} no undo to redo")
-    if found.change is None:
-        raise Conflict("the end of a work was undone last: redo that on the screen, or end it by its review")
-    return undo.take_back_change(tx, found.change)

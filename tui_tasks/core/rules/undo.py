@@ -5,8 +5,9 @@ Compaction of the journal is the human's alone (docs: events-and-errors, `cursor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -17,15 +18,16 @@ from tui_tasks.core.commit.compaction import Base
 from tui_tasks.core.commit.journal import UndoColumns
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven
-from tui_tasks.core.operations import CompactJournal, TakeBack, Undo
+from tui_tasks.core.operations import CompactJournal, Redo, Revert, Undo
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.inverses import INVERSES, Places
+from tui_tasks.core.rules.redo import RedoneEnds, brings_back, entries_of, is_revert, next_redo
 from tui_tasks.core.rules.run_steps import refuse_inside_run
 from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.snapshots import Entry
@@ -33,18 +35,8 @@ from tui_tasks.text.times import MINUTE
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
-    from tui_tasks.core.rules.redo import RedoneEnds
 
 
-_BY_ACTOR = Statement(
-    lambda: (
-        J.select(J.seq, J.change, J.kind, J.undoes)
-        .where((J.actor == slot("actor")) & (J.seq < slot("below")))
-        .order_by(J.seq.desc())
-        .limit(slot("limit"))
-    )
-)
-_PAGE: Final = 100
 # A change of more entries than this is checked whole before the first step of its undo is committed.
 _SOON_DONE: Final = 500
 # Changes of which a part is outside the database: git undoes it.
@@ -55,14 +47,6 @@ _NOT_BY_UNDO: Final = {
     "work.restored": "it has brought work back: discard that instead",
     "work.commented": "the agent has the comments already",
 }
-_Undone: Any = J.alias("undone")
-_REVERTED = Statement(
-    lambda: (
-        J.select(SQL("1"))
-        .join(_Undone, on=(_Undone.seq == J.undoes))
-        .where((J.seq == slot("change")) & (J.actor != _Undone.actor))
-    )
-)
 _TASK_LATER = Statement(
     lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
         (J.task == slot("task")) & (J.seq > slot("seq"))
@@ -77,14 +61,14 @@ _JOB_LATER = Statement(
 
 @rule(Undo)
 def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
-    """Take back one change of the speaker (docs: protocol, section 7, `control:undo`)."""
+    """Undo one change of the speaker (docs: protocol, section 7, `control:undo`)."""
     change = op.change
     if change is None:
         change = _newest_of(tx, op)
     elif not journal.stands(tx.db, change):
         raise Conflict(f"change {change} has been undone already", seq=change)
     try:
-        return take_back_change(tx, change)
+        return undo_change(tx, change)
     except NotProven:
         # It is answered as any other way to set the task done: the checks are started, and a later try succeeds.
         raise
@@ -94,19 +78,11 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
 
 
 def _before(tx: Transaction, op: Undo, change: int) -> int | None:
-    """Return the change that is taken back once another is passed over; None if there is none."""
+    """Return the change that is undone once another is passed over; None if there is none."""
     try:
         return _newest_of(tx, msgspec.structs.replace(op, passed_over=(*op.passed_over, change)))
     except Conflict:
         return None
-
-
-def entries_of(db: Database, actor: str, below: int, pause: Callable[[], None]) -> Iterator[Any]:
-    """Yield change, kind and what it undoes of an actor's entries, newest first; the one wanted is seldom far."""
-    while page := db.all(_BY_ACTOR, actor=actor, below=below, limit=_PAGE):
-        for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
-            yield entry
-        pause()
 
 
 def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
@@ -117,20 +93,13 @@ def next_to_undo(db: Database, actor: str, op: Undo) -> int | None:
 
 def newest_kinds(db: Database, actor: str) -> list[str]:
     """Return the kinds of an actor's newest entries, newest first."""
-    return [kind for _, _, kind, _ in db.all(_BY_ACTOR, actor=actor, below=journal.newest(db) + 1, limit=_PAGE)]
-
-
-def is_revert(db: Database, change: int) -> bool:
-    """Return whether a change took back changes of another actor. Like any change of its own, it can be undone."""
-    return db.one(_REVERTED, change=change) is not None
+    return [kind for _, kind, _ in islice(entries_of(db, actor, journal.newest(db) + 1, lambda: None), 100)]
 
 
 def is_going_back(db: Database, actor: str, now: int) -> bool:
     """Return whether an actor is going back: its newest change is an undo, or has brought work back, made in the last
     minute.
     """
-    from tui_tasks.core.rules.redo import brings_back  # it is built upon this module
-
     for change, kind, undoes in entries_of(db, actor, journal.newest(db) + 1, lambda: None):
         if brings_back(db, change) or (undoes is not None and not is_revert(db, change)):
             return now - journal.entry(db, change).at < MINUTE
@@ -153,8 +122,6 @@ def _newest_of(tx: Transaction, op: Undo) -> int:
 def _newest_standing(db: Database, actor: str, op: Undo, entries: Iterator[Any], current: int | None) -> int | None:
     seen: set[int | None] = {current, *op.passed_over}
     has_hooks = session_queries.find(db, actor) is not None
-    from tui_tasks.core.rules.redo import RedoneEnds  # it is built upon this module
-
     reverts, redone_ends = cache(partial(is_revert, db)), RedoneEnds(db)
     for change, kind, undoes in entries:
         # In a batch with an undo, other entries stand for themselves.
@@ -217,9 +184,20 @@ def _is_elsewhere(db: Database, change: int, project: str) -> bool:
     return bool(lists) and lists.isdisjoint((project, None))
 
 
-@rule(TakeBack)
-def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str], ...]]:
-    """Take back the changes that still stand. One whose tasks others have changed since is left, and reported."""
+@rule(Redo)
+def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
+    """Undo the newest undo that stands, unless something was changed after it."""
+    found = next_redo(tx.db, tx.actor, tx.seq + 1, tx.pause)
+    if found is None:
+        raise Conflict(f"{'you have' if tx.actor == vocab.HUMAN else f'{tx.actor} has'} no undo to redo")
+    if found.change is None:
+        raise Conflict("the end of a work was undone last: redo that on the screen, or end it by its review")
+    return undo_change(tx, found.change)
+
+
+@rule(Revert)
+def revert(tx: Transaction, op: Revert) -> tuple[int, tuple[tuple[int, str], ...]]:
+    """Revert the changes that still stand. One whose tasks others have changed since is left, and reported."""
     taken, kept = 0, []
     for change in op.changes:
         before = tx.entries
@@ -253,8 +231,8 @@ class _Parts(NamedTuple):
     places: Places
 
 
-def take_back_change(tx: Transaction, change: int) -> tuple[int, int]:
-    """Take back a change; return the seq of its last entry and its own."""
+def undo_change(tx: Transaction, change: int) -> tuple[int, int]:
+    """Undo a change; return the seq of its last entry and its own."""
     parts = _parts_of(tx, change)
     if tx.in_steps and len(parts.seqs) > _SOON_DONE:
         # Refuse before the first step is committed, which others would see.
@@ -301,7 +279,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
 
 
 def why_not_by_undo(db: Database, change: int) -> str | None:
-    """Return why no undo takes a change back, as it is about work; None of any other change."""
+    """Return why a change cannot be undone, as it is about work; None of any other change."""
     of_work = [part for part in journal.each_of_change(db, change) if part.kind in _NOT_BY_UNDO]
     return _why_not_by_undo(db, of_work) if of_work else None
 

@@ -171,8 +171,8 @@ def _request_of(program: str, content: Any) -> InputRequested | None:
     return asked[0] if len(asked) == 1 else None
 
 
-def take_back(store: Store, message: HumanMessage, now: int) -> None:
-    """Take back a message that waits, from its agent's hooks too.
+def withdraw(store: Store, message: HumanMessage, now: int) -> None:
+    """Withdraw a message that waits, from its agent's hooks too.
 
     Raises:
         Conflict: its agent has it.

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations import TakeBack, Undo
+from tui_tasks.core.operations import Revert, Undo
 from tui_tasks.core.operations.asks import PAUSED, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import message_queries, work_queries
@@ -226,15 +226,15 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     )
     if not await confirm(context, title, "Revert it", "Leave it"):
         return
-    ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
+    ((taken, kept),) = await context.link.commit(Revert(tuple(changes)))
     # Changes that stay for the same reason have it once.
     reasons = [*dict.fromkeys(reason for _, reason in kept)]
     left = f" {count(len(kept), 'change')} could not be: {'; '.join(reasons[:3])}." if kept else ""
     if taken:
-        from tui_tasks.core.rules import undo
+        from tui_tasks.core.rules import redo, undo
 
         change = undo.next_to_undo(context.db, vocab.HUMAN, Undo())
-        undoes = change is not None and undo.is_revert(context.db, change)
+        undoes = change is not None and redo.is_revert(context.db, change)
         key = context.keymap.key_of("undo" if undoes else "redo")
         context.say(f"Reverted: {summary.text}. {key} {'undoes it' if undoes else 'does it again'}.{left}")
     else:

@@ -65,7 +65,7 @@ async def took_message_back(context: Context, said_of: str | None) -> str | None
 
     def run() -> None:
         with Store(context.link.path, makes=False) as store:
-            reply_sender.take_back(store, sent, context.link.clock())
+            reply_sender.withdraw(store, sent, context.link.clock())
 
     try:
         await asyncio.to_thread(run)

@@ -285,7 +285,7 @@ def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
     """Return whether the human has made a change for itself, or has reverted another's, which stands."""
     if undoes is None:
         return _stands_alone(db, change)
-    return undo.is_revert(db, change) and journal.stands(db, change)
+    return redo.is_revert(db, change) and journal.stands(db, change)
 
 
 def _newest_entries(db: Database) -> Iterator[Any]:

@@ -98,7 +98,7 @@ _UNDONE_WORDS: Final = {
     "declined": "refusal of",
     "made": "creation of",
 }
-"""What an undo has taken back, by the word for it, so that nobody reads it as done now."""
+"""What was undone, by the word for it, so that nobody reads it as done now."""
 _AS_BEFORE: Final = " as before"
 _UNSAID: Final = ("name_key",)
 """Fields that follow from another one, which is named."""

@@ -61,7 +61,7 @@ def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage
 
 @rule(WithdrawMessage)
 def withdraw_message(tx: Transaction, op: WithdrawMessage) -> HumanMessage:
-    """Take back a message of the human's: it waits no more, and no entry delivers it."""
+    """Withdraw a message of the human's: it waits no more, and no entry delivers it."""
     message = message_queries.message(tx.db, op.message)
     if message.delivered_at is not None:
         raise Conflict(f"{message.agent} has the message already", id=message.uid)

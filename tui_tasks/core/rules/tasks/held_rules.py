@@ -195,7 +195,7 @@ def _refuse_unaccepted_work(tx: Transaction, task: Task, changes: Mapping[str, A
 
 def _refuse_while_held(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
     if is_as_accepted(task, changes) and changes.keys() <= {*ACCEPTED, "held"}:
-        # It is held because it was changed, and this takes the change back.
+        # It is held because it was changed, and this undoes the change.
         return
     if changes.get("held") is False or not _TAKES_UP.isdisjoint(changes):
         raise waits_for_human(task)
