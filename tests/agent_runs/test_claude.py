@@ -14,7 +14,7 @@ from tui_tasks import clock
 from tui_tasks.agent_runs.claude_driver import ClaudeDriver
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, ResumeAgent, WithdrawMessage
-from tui_tasks.core.read import ask_queries as messages
+from tui_tasks.core.read import message_queries as messages
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.core.rules.agents.request_text import request_text
 from tui_tasks.hooks.replies import answer_pipes

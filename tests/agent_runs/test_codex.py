@@ -10,7 +10,7 @@ from tests.agent_runs.playing import Play
 from tui_tasks import clock
 from tui_tasks.agent_runs.codex_driver import CodexDriver
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
-from tui_tasks.core.read import ask_queries as messages
+from tui_tasks.core.read import message_queries as messages
 from tui_tasks.runner.runner_settings import AgentSettings
 
 WHOLE, PLAIN = "codex-0.169.0-whole", "codex-0.169.0-plain"

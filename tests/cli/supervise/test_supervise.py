@@ -25,8 +25,7 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, LapseClaims, LogTask
-from tui_tasks.core.read import ask_queries as messages
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import ask_queries, job_queries, message_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
@@ -161,9 +160,9 @@ def test_what_waits_for_the_screen_is_withdrawn_once_its_question_is_answered_th
         with answering(database, "jose", instead=ask.uid) as asked:
             status, why = run(f"asks answer {ask.uid} pyjwt")
         assert (status, "is answered already" in why) == (1, True), why
-        confirmation = messages.ask(human.store.db, asked[0].uid)
+        confirmation = ask_queries.ask(human.store.db, asked[0].uid)
         assert (confirmation.state, confirmation.reason) == ("withdrawn", "the question was closed elsewhere")
-        assert messages.ask(human.store.db, ask.uid).answer == "jose"
+        assert ask_queries.ask(human.store.db, ask.uid).answer == "jose"
 
 
 def test_several_questions_of_a_program_take_an_answer_each(run: Run, database: Path) -> None:
@@ -244,10 +243,10 @@ def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) ->
     assert run("agents stop bob 'Enough'")[0] == 0
     assert printed_json(run, "agents pause bob lunch") == {"agent": "bob", "action": "pause"}
     with Store(str(database), read_only=True) as store:
-        paused = messages.agent(store.db, "bob")
+        paused = message_queries.agent(store.db, "bob")
         assert paused is not None
         assert (paused.paused, paused.message) == (True, "lunch")
-        sent = [(each.text, each.ends_turn) for each in messages.waiting(store.db, "bob")]
+        sent = [(each.text, each.ends_turn) for each in message_queries.waiting(store.db, "bob")]
         assert sent == [("Use pyjwt", False), ("Enough", True)]
     assert "bob" in run("agents --all")[1] and "  paused: lunch" in run("agents --all")[1]
     assert run("agents resume bob")[0] == 0
