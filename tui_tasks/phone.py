@@ -119,10 +119,7 @@ class PhoneService:
         if self._settings.replies:
             since = str((local_values.get(store.db, _KEY) or {}).get("since", "10m"))
             threading.Thread(
-                target=self._listen,
-                args=(since, self._replies, ended),
-                name="ntfy replies",
-                daemon=True,
+                target=self._listen, args=(since, self._replies, ended), name="ntfy replies", daemon=True
             ).start()
         try:
             while not self._stopped.is_set():

@@ -21,7 +21,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import run_output
 from tui_tasks.runner import run_marks
-from tui_tasks.runner.output_buffers import LAST_WORDS, OutputLog, StreamTail
+from tui_tasks.runner.run_process import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.runner.supervisor_launch import Assignment

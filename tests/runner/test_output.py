@@ -4,7 +4,7 @@ import pytest
 
 from tui_tasks.core.unjournaled import run_output
 from tui_tasks.core.unjournaled.run_output import HEAD, TAIL
-from tui_tasks.runner.output_buffers import PIECE, OutputLog, StreamTail
+from tui_tasks.runner.run_process import PIECE, OutputLog, StreamTail
 
 
 @pytest.mark.parametrize("flush_every", [1, 7, 10_000])

@@ -51,8 +51,7 @@ from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.hook_command import SUPERVISED
 from tui_tasks.hooks.replies.reply_sender import message_text
 from tui_tasks.runner import processes, run_marks, run_supervisor
-from tui_tasks.runner.output_buffers import MAX_REASON, RESULT
-from tui_tasks.runner.run_process import RunProcess
+from tui_tasks.runner.run_process import MAX_REASON, RESULT, RunProcess
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.runner.runner_settings import AgentSettings
 from tui_tasks.runner.supervisor_launch import Assignment

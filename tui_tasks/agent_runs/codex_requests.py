@@ -115,9 +115,7 @@ def _suggestion(decision: Any) -> str:
 
 
 def _answers(ids: list[str], decision: dict[str, Any]) -> Message:
-    """Return the human's answer to each question: its line, if there are as many lines as questions, else the whole
-    text.
-    """
+    """Return the human's answer to each question: its line if there are as many, else the whole text."""
     lines = decision["lines"] if len(decision["lines"]) == len(ids) > 1 else [decision["answer"]] * len(ids)
     return {key: {"answers": [line]} for key, line in zip(ids, lines, strict=True)}
 

@@ -112,9 +112,7 @@ class AgentDriver(Protocol):
         """Handle a message of the program, which may have any content; return the events that it means."""
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
-        """Answer a request with the human's decision (`hooks.replies.reply_sender.decision_for`); None: deny it with
-        this text.
-        """
+        """Answer a request with the human's decision (`reply_sender.decision_for`); None: deny it with this text."""
 
     def release(self, tool_id: str) -> None:
         """Let a held tool run."""

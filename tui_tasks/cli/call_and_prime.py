@@ -231,7 +231,7 @@ def _prime(options: argparse.Namespace) -> int:
 def _session(options: argparse.Namespace, store: Store) -> Session:
     """Return a session of the speaker: without `--agent`, the started agent whose program runs the command."""
     if options.agent is None and store.db.scalar("SELECT 1 FROM work LIMIT 1"):
-        from tui_tasks.state import callers  # for databases with work alone
+        from tui_tasks.state import callers  # few databases have work
 
         options.agent = callers.started_agent(store.db)
     return session_of(options, store)

@@ -49,10 +49,7 @@ SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "ascii": ("", {**_FLAG, "help": "letters instead of glyphs"}),
     "agent-only": (_AGENTS, {"metavar": "NAME", "help": "as --agent; requests cannot name another agent"}),
     "list-only": (_AGENTS, {"metavar": "NAME", "help": "as --list; nothing else can be reached"}),
-    "tools": (
-        _AGENTS,
-        {"metavar": "NAMES", "help": "serve only these dialects and tools (tasklist,ask,claim)"},
-    ),
+    "tools": (_AGENTS, {"metavar": "NAMES", "help": "serve only these dialects and tools (tasklist,ask,claim)"}),
 }
 
 
@@ -166,9 +163,7 @@ def _is_word(command: str, word: str) -> bool:
 
 
 def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Set agent and list from `--agent-only` and `--list-only`; a different `--agent` or `--list` beside them is wrong
-    usage.
-    """
+    """Set agent and list from `--agent-only` and `--list-only`; others beside them are wrong usage."""
     for name in ("agent", "list"):
         only = getattr(options, f"{name}_only", None)
         if only is None:

@@ -122,9 +122,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print a value as JSON. Objects begin with the version of their schema; arrays and null are printed as they
-    are.
-    """
+    """Print a value as JSON. Objects begin with the version of their schema."""
     output = {"schema_version": SCHEMA_VERSION, **value} if isinstance(value, dict) else value
     print(safe.dumps(output, indent))
 

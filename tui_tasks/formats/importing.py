@@ -17,14 +17,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
 from tui_tasks.formats import closing_edges
-from tui_tasks.formats.file_records import (
-    ListRecord,
-    ParsedFile,
-    TaskRecord,
-    plain,
-    uid_of,
-    with_foreign,
-)
+from tui_tasks.formats.file_records import ListRecord, ParsedFile, TaskRecord, plain, uid_of, with_foreign
 
 
 class Outcome(msgspec.Struct):
@@ -328,9 +321,7 @@ class Importer:
         return before.who if before is not None and goes_on and before.agent is None else self._actor
 
     def _metadata(self, record: TaskRecord, fields: dict[str, Any], before: Task | None) -> dict[str, Any]:
-        """Return the task's metadata, with what only the file's program knows of the task under the name of the
-        format.
-        """
+        """Return the task's metadata, with what only the file's program knows under the format's name."""
         if not record.foreign:
             return {}
         present = fields.get("metadata", None if before is None else before.metadata)

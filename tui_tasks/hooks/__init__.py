@@ -9,7 +9,5 @@ SCREENS = "screens"
 
 
 def hooks_folder(database: str) -> str:
-    """Return the folder in which hooks and other processes exchange files: beside the database, for a link beside its
-    target.
-    """
+    """Return the folder in which hooks and other processes exchange files: beside the database, not beside a link."""
     return f"{os.path.realpath(database)}-hooks"

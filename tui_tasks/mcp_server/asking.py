@@ -56,9 +56,7 @@ async def ask(
 
 
 def _shows_forms(declared: types.ElicitationCapability | None) -> bool:
-    """Return whether a client shows forms. In the first revision of elicitation they were the only kind, without a
-    name.
-    """
+    """Return whether a client shows forms: in the first revision they were the only kind, without a name."""
     return declared is not None and (declared.form is not None or declared.url is None)
 
 

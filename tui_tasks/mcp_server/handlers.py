@@ -17,13 +17,7 @@ from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.async_sessions import AsyncSession
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.mcp_server.results import as_data, result_of, text_of
-from tui_tasks.mcp_server.tool_listing import (
-    ENVELOPE_ARGUMENTS,
-    envelope_arguments,
-    instructions,
-    mcp_name,
-    mcp_tools,
-)
+from tui_tasks.mcp_server.tool_listing import ENVELOPE_ARGUMENTS, envelope_arguments, instructions, mcp_name, mcp_tools
 
 # Seconds between progress notifications to a client whose call waits.
 _PROGRESS_SECONDS: Final = 5

@@ -87,9 +87,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def truncated(tool: str, arguments: dict[str, Any], result: Any) -> tuple[Any, str]:
-    """Return a result within the size limit, and a note about the cut, or "". A result with a given `limit` is not
-    cut.
-    """
+    """Return a result within the size limit, unless a `limit` is given, and a note about the cut, or ""."""
     if arguments.get("limit") is not None or len(_encode(result)) <= MAX_BYTES:
         return result, ""
     items, key = _longest(result)

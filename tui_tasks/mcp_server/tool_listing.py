@@ -121,10 +121,7 @@ def data_of(tool: Tool, result: Any) -> dict[str, Any]:
 # The lines of the instructions, each with the tool that it is about. Under 150 words in all.
 _INSTRUCTIONS: Final = (
     ("", "Live task lists that you share with a human, who sees every change at once, and with other agents."),
-    (
-        "",
-        "- Plan in steps. Set a task in_progress when you start it, then done, failed or skipped; log why it failed.",
-    ),
+    ("", "- Plan in steps. Set a task in_progress when you start it, then done, failed or skipped; log why it failed."),
     (
         "control:claim",
         "- Several agents at work: take tasks by claiming them, and send a heartbeat before the lease ends.",
@@ -167,13 +164,7 @@ def for_mcp(text: str) -> str:
 # MCP has notifications of its own: of changed resources, and that a request is cancelled.
 NOT_OVER_MCP: Final = frozenset({"control:subscribe", "control:unsubscribe", "control:cancel"})
 # Keys that are beside the arguments on the channel: over MCP in a client's `_meta`, or among a model's arguments.
-ENVELOPE_ARGUMENTS: Final[tuple[str, ...]] = (
-    "agent",
-    "list",
-    "if_version",
-    "idempotency_key",
-    *REASONING_KEYS,
-)
+ENVELOPE_ARGUMENTS: Final[tuple[str, ...]] = ("agent", "list", "if_version", "idempotency_key", *REASONING_KEYS)
 _ENVELOPE_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "thoughts": {"type": "string", "description": "Why you do it. Each tool that writes takes it, and the next two."},
     "idempotency_key": {"type": "string", "description": "Repeating the call with the same key writes nothing more."},

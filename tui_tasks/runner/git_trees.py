@@ -241,9 +241,7 @@ def other_file(worktree: Path, cwd: str, patterns: Sequence[str], tree: str) -> 
 
 
 def _blob(file: Path, digits: int) -> bytes:
-    """Return the name that git would give the bytes of a file, in as many digits as its repository's names have; empty
-    for what is no file of a sensible size.
-    """
+    """Return the name that git would give a file's bytes, as long as its repository's; empty if they are too many."""
     try:
         with os.fdopen(open_regular(file, MAX_FILE_BYTES), "rb") as opened:
             size = os.fstat(opened.fileno()).st_size

@@ -71,9 +71,7 @@ class _Stat(NamedTuple):
 
 
 def identity(pid: int | None = None, machine: str = "") -> ProcessIdentity:
-    """Return the identity of a process, by default of this one; `machine` is the id that its database has for this
-    machine (`Database.machine`).
-    """
+    """Return the identity of a process, by default of this one; `machine` is this machine's id in its database."""
     pid = os.getpid() if pid is None else pid
     stat = _stat(pid)
     return ProcessIdentity(_boot(), _namespace(machine), pid, stat.born if stat else "")

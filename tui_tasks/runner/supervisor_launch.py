@@ -32,13 +32,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
 from tui_tasks.runner.checks.check_settings import CheckProfile
 from tui_tasks.runner.run_marks import RUN_ID
-from tui_tasks.runner.runner_settings import (
-    ALWAYS_PASSED,
-    AgentSettings,
-    Runners,
-    passed_on,
-    run_environment,
-)
+from tui_tasks.runner.runner_settings import ALWAYS_PASSED, AgentSettings, Runners, passed_on, run_environment
 
 # Seconds between two heartbeats of a supervisor.
 HEARTBEAT_SECONDS: Final = 10.0
@@ -97,9 +91,7 @@ def folder(run_uid: str) -> Path:
 
 
 def clear_away(run_uid: str) -> None:
-    """Kill the processes that a run without a supervisor left behind, as far as they are visible, and remove its
-    folder.
-    """
+    """Kill the visible processes that a run without a supervisor left behind, and remove its folder."""
     for _ in range(MAX_ROUNDS):
         pids = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(run_marks.of_run(run_uid))}
         left = [pid for pid in pids if processes.is_alive(processes.identity(pid)) is not False]
@@ -127,27 +119,16 @@ class Launcher:
     Args:
         runners: returns the configured runners; called for each start.
         clock: returns the time of day, in microseconds since the epoch.
-        heartbeat_seconds: seconds between two heartbeats of a supervisor.
         die_at: the step at which a supervisor kills itself; used by tests.
     """
 
-    def __init__(
-        self,
-        runners: Callable[[], Runners],
-        clock: Callable[[], int],
-        *,
-        heartbeat_seconds: float = HEARTBEAT_SECONDS,
-        die_at: str = "",
-    ) -> None:
+    def __init__(self, runners: Callable[[], Runners], clock: Callable[[], int], *, die_at: str = "") -> None:
         self._runners = runners
         self._clock = clock
-        self._heartbeat_seconds = heartbeat_seconds
         self._die_at = die_at
 
     def __call__(self, store: Store, run: Run, job: Job) -> subprocess.Popen[bytes] | None:
-        """Start and return the supervisor of a job's run. If that is impossible, end the run with the reason, and
-        return None.
-        """
+        """Start and return the supervisor of a job's run; None: it is impossible, and the run has ended for that."""
         runners = self._runners()
         settings = policy.read_settings(job.settings)
         profile = runners.profiles.get(settings.runner)
@@ -165,15 +146,12 @@ class Launcher:
             timeout=min(settings.timeout or profile.timeout, runners.max_timeout),
             grace=profile.grace,
             agent=profile.agent,
-            heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
         )
         return self._start(store, assignment, lambda why: EndRun(run.uid, "error", reason=why))
 
     def check(self, store: Store, run: CheckRun, profile: CheckProfile) -> subprocess.Popen[bytes] | None:
-        """Start and return the supervisor of a check's run. If that is impossible, end the run with the reason, and
-        return None.
-        """
+        """Start and return the supervisor of a check's run; None: it is impossible, and the run has ended for that."""
         runners = self._runners()
         # Python does not read the user's own site-packages, which agents can write, unless the check says so.
         environment = {"PYTHONNOUSERSITE": "1"} | run_environment(os.environ, profile.environment)
@@ -186,7 +164,6 @@ class Launcher:
             environment=environment,
             timeout=min(profile.timeout, runners.max_timeout),
             grace=CHECK_GRACE_SECONDS,
-            heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
             inputs=profile.inputs,
             snapshot=profile.snapshot,

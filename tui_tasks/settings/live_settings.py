@@ -28,9 +28,7 @@ Value = TypeVar("Value")
 
 
 class LiveValue(Generic[Value]):
-    """Returns what is read from the file, and reads it again when the file has changed; until then the result is the
-    same object.
-    """
+    """Returns what is read from the file: the same object until the file has changed."""
 
     def __init__(
         self,

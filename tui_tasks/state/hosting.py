@@ -138,7 +138,7 @@ def _nothing(store: Store, clock: Clock) -> None:
 def _look_at_work(store: Store, clock: Clock) -> None:
     if not work_queries.live_here(store.db) and not work_queries.begun(store.db):
         return
-    from tui_tasks.work import recovery, work_outcomes  # for databases with work alone
+    from tui_tasks.work import recovery, work_outcomes  # few databases have work
 
     recovery.recover(store, clock())
     work_outcomes.look(store, clock())

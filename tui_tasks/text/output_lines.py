@@ -46,9 +46,7 @@ def _failed_test(output: str) -> FailedTest | None:
 
 
 def failed_test(output: str) -> str:
-    """Return `test_login: assert 401 == 200` of the first failed test that pytest names in an output, with how many
-    more; empty if it names none.
-    """
+    """Return `test_login: assert 401 == 200 +2 more` of the failed tests that pytest names; empty: it names none."""
     test = _failed_test(output)
     return f"{test.name}{test.more}{': ' if test.reason else ''}{test.reason}" if test is not None else ""
 
@@ -89,7 +87,5 @@ def names_error(line: str) -> bool:
 
 
 def check_failure(output: str) -> str:
-    """Return what an output of a failed check says best: the failed test, else what it raised, else its most telling
-    line.
-    """
+    """Return what says best why a check failed: the failed test, what it raised, or the most telling line."""
     return failed_test(output) or _raised(output) or telling_line(output)

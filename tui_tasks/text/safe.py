@@ -69,7 +69,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _category(char: str) -> str:
-    import unicodedata  # a library of a megabyte, for texts that are not ASCII alone
+    import unicodedata  # a megabyte: only for texts that are not ASCII
 
     return unicodedata.category(char)
 
@@ -265,9 +265,7 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left", *, asci
 
 
 def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
-    """Return a safe line as `safe_line` does, but cut a long one in the middle, as names often differ only at their
-    ends.
-    """
+    """Return a safe line, but cut a long one in the middle: names often differ only at their ends."""
     line = safe_line(text, ascii_only=ascii_only)
     tail = line[-(limit_cells // 2 - 1) :].lstrip(NON_JOINER) if limit_cells >= 6 else ""
     if not tail or cell_len(line) <= limit_cells:
@@ -408,9 +406,7 @@ def title_text(name: str, limit_cells: int | None = None, *, among: Sequence[str
 
 
 def name_text(name: str, limit_cells: int | None = None) -> str:
-    """Return the name of a list or a file in one line, safe to print; in quotes, where its signs or blanks could pass
-    for those of the line around it.
-    """
+    """Return the name of a list or a file in one safe line; in quotes, where it could pass for words around it."""
     shown = safe_line(name, limit_cells)
     is_plain = "  " not in shown and shown == shown.strip() and all(map(_is_plain, shown))
     return shown if is_plain else in_quotes(shown)
@@ -419,7 +415,7 @@ def name_text(name: str, limit_cells: int | None = None) -> str:
 def _is_plain(char: str) -> bool:
     if char.isalnum() or char in _PLAIN:
         return True
-    import unicodedata  # for the vowels of some scripts alone
+    import unicodedata  # only the vowels of some scripts need it
 
     return not char.isascii() and unicodedata.category(char).startswith("M")
 

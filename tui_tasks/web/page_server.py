@@ -264,9 +264,7 @@ class Tab(AppService):
         await self._close()
 
     async def on_meta(self, data: bytes) -> None:
-        """Close the tab when the process ends. Other requests of the process, to open pages or send files, are
-        ignored.
-        """
+        """Close the tab when the process ends. Its other requests, to open pages or send files, are ignored."""
         if json.loads(data).get("type") == "exit":
             await self._close()
 

@@ -199,9 +199,7 @@ def _end_rest(pid: int) -> None:
 
 
 def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> bool:
-    """Write to the database, which another process may hold for a while; return whether it was written. What is not is
-    found later.
-    """
+    """Write to the database, which another process may hold for a while; return whether that was done."""
     # Imported only now, so that the process that becomes the program is small.
     from tui_tasks import clock
     from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal

@@ -147,9 +147,7 @@ def finish(
 
 
 def ended_after_merge(work: Work) -> Operation:
-    """Return the operation that ends a merged work whose agent went on and has ended without another change; its
-    worktree is cleaned up by `recover`.
-    """
+    """Return what ends a merged work whose agent went on, without another change; `recover` cleans up."""
     merge = merge_of(work)
     cleaning = msgspec.to_builtins(Intent("clean", merge)) if merge is not None else None
     return MergeWork(work.uid, work.head or "", work.kept, cleaning)
@@ -187,8 +185,7 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
     if merge is not None:
         if not is_revert and base_branch.is_built_upon(root, merge):
             raise Conflict(
-                f"{merge.base} has commits since the merge: revert it by a commit (--revert)",
-                base=merge.base,
+                f"{merge.base} has commits since the merge: revert it by a commit (--revert)", base=merge.base
             )
         step = merge
         if is_revert and base_branch.is_built_upon(root, merge):
@@ -232,13 +229,7 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int], r
 
 
 def _bring_back(
-    store: Store,
-    work: Work,
-    *,
-    actor: str,
-    clock: Callable[[], int],
-    is_race: bool,
-    revert: Merge | None = None,
+    store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_race: bool, revert: Merge | None = None
 ) -> Work:
     earlier = None
     if work.state not in LIVE_WORK:

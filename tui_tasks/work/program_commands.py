@@ -88,9 +88,7 @@ def check(settings: WorkSettings, program: str) -> None:
 
 
 def proposed(store: Store, settings: WorkSettings) -> str:
-    """Return the program to propose: that of the settings, else the last one of which the newest work has not failed,
-    else the last one, else claude.
-    """
+    """Return the program to propose: the settings' one, else the last that has not failed, else the last, or claude."""
     if settings.program:
         return settings.program
     newest = newest_works(store.db, settings)
@@ -260,10 +258,7 @@ def _git_identity(connection: _Connection) -> dict[str, str]:
 
 def _opencode(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     plugin = connection.file("plugin.js", hook_forms.opencode_plugin(connection.hook))
-    settings = {
-        "plugin": [f"file://{plugin}"],
-        "mcp": {SERVER: {"type": "local", "command": connection.server}},
-    }
+    settings = {"plugin": [f"file://{plugin}"], "mcp": {SERVER: {"type": "local", "command": connection.server}}}
     former = ["--session", resumes] if resumes else ["--continue"] if resumes == "" else []
     words = ["run", *former, prompt] if is_headless else [*former, "--prompt", prompt]
     return words, {"OPENCODE_CONFIG_CONTENT": _json(settings)}

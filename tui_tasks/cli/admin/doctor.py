@@ -95,10 +95,7 @@ def findings(
     `named` is the database's path as given, possibly a link. `replays`: also compare the tables with a replay of the
     journal, which may take long.
     """
-    damage = [
-        *database_findings.findings(store.db),
-        *with_read_failure(wrong_values(store.db)),
-    ]
+    damage = [*database_findings.findings(store.db), *with_read_failure(wrong_values(store.db))]
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
     yield from log_findings(Path(store.path))
@@ -126,7 +123,7 @@ def _orphans_of_work(store: Store) -> Iterator[str]:
     """Yield worktrees, terminals and work that have lost their other half."""
     if not work_queries.has_any(store.db):
         return
-    from tui_tasks.work import recovery  # for databases with work alone
+    from tui_tasks.work import recovery  # few databases have work
 
     yield from recovery.orphans(store)
 

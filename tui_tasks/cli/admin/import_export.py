@@ -349,10 +349,7 @@ def _refuse_paused(store: Store, identity: Identity) -> None:
 def _print_losses(lost: Counter[str]) -> None:
     """Print to standard error what the format cannot hold, the most frequent first."""
     ordered = sorted(lost.items(), key=lambda each: (-each[1], each[0]))
-    _print_some(
-        [_loss_text(what, many) for what, many in ordered],
-        "kinds",
-    )
+    _print_some([_loss_text(what, many) for what, many in ordered], "kinds")
 
 
 def _loss_text(what: str, many: int) -> str:

@@ -174,9 +174,7 @@ def _claude_trust(folder: Path) -> Iterator[str]:
 
 
 def _gemini_trust(folder: Path) -> Iterator[str]:
-    """Yield problems of trust: Gemini CLI uses neither servers nor hooks, not even the user's own, in an untrusted
-    folder.
-    """
+    """Yield problems of trust: in an untrusted folder Gemini CLI uses no servers or hooks, not even the user's."""
     at = target(PROGRAMS["gemini"], folder, for_user=True)
     security = _table(_json(at.path(at.files.server)), "security")
     if _table(security, "folderTrust").get("enabled") is False:

@@ -50,9 +50,7 @@ class SetupRequest:
         return target(PROGRAMS[self.name], self.folder, for_user=self.for_user)
 
     def hook_command(self, existing: Sequence[str] = ()) -> list[str]:
-        """Return the argv that the program's hooks run. Options that were not given are those of the `existing`
-        argv.
-        """
+        """Return the argv that the program's hooks run; options that were not given are as in `existing`."""
         kept = {name: value for name, value in itertools.pairwise(existing) if name in _HOOK_OPTIONS}
         named = [(name, value) for name, value in (kept | self.options).items() if name in _HOOK_OPTIONS]
         return [*self.starter, "hook", self.name, *(word for pair in named for word in pair if word is not None)]

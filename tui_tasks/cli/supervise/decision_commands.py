@@ -232,13 +232,7 @@ def _is_shown_whole(ask: Ask) -> bool:
     )
 
 
-_ACTIONS: Final = {
-    "answer": CommandAction(
-        "answer a question",
-        _declare_answer,
-        _answer,
-    )
-}
+_ACTIONS: Final = {"answer": CommandAction("answer a question", _declare_answer, _answer)}
 
 
 _DONE: Final = {"accept": "accepted", "decline": "declined", "join": "joined", "release": "released"}
@@ -356,13 +350,7 @@ def _try_rule(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> int
     """Print which rule would answer a command, and what."""
     given = {"command": options.command_line}
     rule = standing_answers.find(
-        rules,
-        options.tool,
-        given,
-        program=options.program,
-        project=options.in_project,
-        now=clock.now(),
-        is_whole=True,
+        rules, options.tool, given, program=options.program, project=options.in_project, now=clock.now(), is_whole=True
     )
     plain = standing_answers.command_words(given) is not None
     if options.json:

@@ -143,9 +143,7 @@ def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) ->
 
 
 def _page(db: Database, since: int) -> tuple[int, list[Entry]]:
-    """Return the entries after `since`, or after the nearest existing one: some were dropped, or a backup ends
-    earlier.
-    """
+    """Return the entries after `since`, or after the nearest one that there is."""
     with db.transaction(write=False):
         since = min(max(since, journal.oldest(db) - 1), journal.newest(db))
         return since, journal.since(db, since, PAGE)

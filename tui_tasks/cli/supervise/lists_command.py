@@ -16,14 +16,7 @@ from tui_tasks.cli.tasks import lookup
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.tasks import (
-    ArchiveList,
-    DeleteList,
-    EnsureList,
-    RenameList,
-    SetListReview,
-    SetListRule,
-)
+from tui_tasks.core.operations.tasks import ArchiveList, DeleteList, EnsureList, RenameList, SetListReview, SetListRule
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList

@@ -111,9 +111,7 @@ def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options
 
 
 def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink | None:
-    """Open the database as it is now, or at a past moment with a progress line for the replay; None if the human left
-    meanwhile.
-    """
+    """Open the database as it is now, or at a past moment; None if the human left during the replay."""
     if is_replica(path):
         with ProgressBar() as progress:
             open_store.catch_up(path, progress.show)
@@ -175,9 +173,7 @@ def _claim_terminal() -> Claimed | None:
 
 
 def _log_to(fd: int | None, start_of_day: Iterable[object]) -> None:
-    """Set up logging, never to the screen: if standard error is the screen, logs are dropped. `start_of_day` is
-    logged first.
-    """
+    """Set up logging, beginning with `start_of_day`; never to the screen: where that is all there is, to nowhere."""
     if fd is None:
         logging.basicConfig(handlers=[logging.NullHandler()])
     else:

@@ -51,7 +51,7 @@ def declare_one(command: argparse.ArgumentParser) -> None:
 
 
 def declare_base(command: argparse.ArgumentParser) -> None:
-    """Declare the same, and the branch to compare with."""
+    """Declare task, agent, and the branch to compare with."""
     declare_one(command)
     command.add_argument("--base", default="", help="compare with this branch")
 

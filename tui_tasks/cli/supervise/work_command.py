@@ -285,10 +285,7 @@ def _restore(options: argparse.Namespace) -> None:
         print_changed(options, store, work, was + now)
 
 
-_RESTORED: Final = {
-    "working": "{agent} continues",
-    "failed": "back, with nothing to review: {agent} changed nothing",
-}
+_RESTORED: Final = {"working": "{agent} continues", "failed": "back, with nothing to review: {agent} changed nothing"}
 
 
 def _declare_clean(command: argparse.ArgumentParser) -> None:

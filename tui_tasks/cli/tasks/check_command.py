@@ -233,8 +233,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     known = [check.name for check in check_queries.definitions(db)]
     if verb == "give" and name not in (*known, *has):
         raise InvalidArgument(
-            "name",
-            f"no check is called {name!r} in the configuration file; known: {', '.join(known) or 'none'}",
+            "name", f"no check is called {name!r} in the configuration file; known: {', '.join(known) or 'none'}"
         )
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
     then = "those of its list" if names is None else ", ".join(map(unhidden_line, names)) or "none"

@@ -307,7 +307,7 @@ def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
 
 
 def _works(db: Database, task: Task) -> list[dict[str, Any]]:
-    from tui_tasks.core.read import work_text  # for a task as JSON alone
+    from tui_tasks.core.read import work_text  # only JSON needs it
 
     return work_text.json_of_task(db, task.uid)
 

@@ -172,7 +172,7 @@ def set_status(session: Session, references: Sequence[str], status: str, reason:
 
 
 def _after_text(session: Session, task: Task) -> str:
-    from tui_tasks.core.read.tasks import ready_tasks  # for a task that was blocked alone
+    from tui_tasks.core.read.tasks import ready_tasks  # only a task that was blocked needs it
 
     return ready_tasks.after_text(session.store.db, task)
 
@@ -232,7 +232,7 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     `asks`: a person at a terminal is asked before an old change is reverted, or one that deletes things.
     """
     from tui_tasks.core.read.pages import change_summaries  # it brings the scheduler's modules
-    from tui_tasks.text.times import MINUTE, ago  # for `undo` alone
+    from tui_tasks.text.times import MINUTE, ago  # only `undo` needs it
 
     if asks and not _agrees_to_undo(session, passed_over):
         print("nothing was undone", file=sys.stderr)

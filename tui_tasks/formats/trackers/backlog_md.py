@@ -18,15 +18,7 @@ import msgspec
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
-from tui_tasks.formats.file_records import (
-    ExportData,
-    ParsedFile,
-    Step,
-    foreign_of,
-    no_step,
-    plain_name,
-    uid_of,
-)
+from tui_tasks.formats.file_records import ExportData, ParsedFile, Step, foreign_of, no_step, plain_name, uid_of
 from tui_tasks.formats.trackers.backlog_file import (
     COMMENTS,
     DESCRIPTION,

@@ -143,9 +143,7 @@ def _text(text: str | None) -> str | None:
 
 
 def _due(due: str, *, now: datetime) -> str:
-    """Return the instant of a due date, as Taskwarrior has instants only: of a day, its first one, as with
-    `due:tomorrow`.
-    """
+    """Return a due date as an instant, as Taskwarrior has no others: of a day the first one."""
     at = start_of_day(date.fromisoformat(due), now) if is_day(due) else datetime.fromisoformat(due)
     return _format_time(in_zone(at, UTC))
 

@@ -28,15 +28,7 @@ from tui_tasks.core.operations.sessions import (
     WentIdle,
     Working,
 )
-from tui_tasks.hooks.programs.payload_fields import (
-    is_own_prompt,
-    number,
-    table,
-    tables,
-    text,
-    tool_target,
-    whole_list,
-)
+from tui_tasks.hooks.programs.payload_fields import is_own_prompt, number, table, tables, text, tool_target, whole_list
 from tui_tasks.hooks.session_records import Item, as_given, diff
 
 # Events that occur while the agent waits for a person, and do not show whether it still does.

@@ -110,9 +110,7 @@ def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
 
 
 def hear(answers: Folder, pipe: int, body: bytes) -> bool:
-    """Read what was written to the pipe of a waiting hook, and pass the request on to each that wants it whole; return
-    whether there is an answer.
-    """
+    """Read the pipe of a waiting hook, pass the request on to who wants it whole; return whether it has an answer."""
     try:
         written = os.read(pipe, 1 << 16)
     except BlockingIOError:

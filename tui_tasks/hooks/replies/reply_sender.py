@@ -48,9 +48,7 @@ _CANNOT: Final[dict[str, dict[str, str]]] = {
         "always": "Gemini CLI takes no rule from a hook: allow it always in its own window.",
         "edit_input": "Gemini CLI takes no edited input from a hook.",
     },
-    "opencode": {
-        "edit_input": "opencode does not accept edited input: deny it, and write what to run.",
-    },
+    "opencode": {"edit_input": "opencode does not accept edited input: deny it, and write what to run."},
 }
 
 

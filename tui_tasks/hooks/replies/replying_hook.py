@@ -66,9 +66,7 @@ def _text(value: Any) -> str:
 
 
 def _end_turn(session_folder: Folder, program: str, event: str) -> bool:
-    """End the turn with a reason if the human wants that; return whether it did. A turn that has ended is left
-    alone.
-    """
+    """End the turn with a reason if the human wants that; return whether it did."""
     if all(file.kind != message_folders.STOP for file in message_folders.files(session_folder)):
         return False
     if event in hook_forms.TURN_EDGES[program]:

@@ -144,9 +144,7 @@ class CheckKeeper:
         return self._watch
 
     def _write(self, store: Store, profiles: CheckProfiles, others: _Others, now: int) -> None:
-        """Write what of the configuration this process may, if the state differs: a useless write lock would keep
-        other writers waiting.
-        """
+        """Write what of the configuration this process may, if the state differs: a write lock delays others."""
         machine, known = store.db.machine, recorded(store.db)
         source = check_queries.source_on(machine, profiles.source)
         has_settings = bool(profiles.profiles or others != (ReviewPolicy(), (), AskLimits()))
@@ -180,7 +178,7 @@ class CheckKeeper:
         before = {name: (place.digest, place.cwd) for name, place in known.items()}
         wanted = {name: before[name] for name in profiles.unreadable & before.keys()} | profiles.places(definitions)
         if before != wanted:
-            from tui_tasks.core.operations.jobs import PlaceChecks  # for a changed settings file alone
+            from tui_tasks.core.operations.jobs import PlaceChecks  # only a changed settings file needs it
 
             self._commit(store, PlaceChecks(profiles.source, wanted), now)
 

@@ -198,10 +198,7 @@ def prepare(
     dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when} if when is not None else {}
     if method == "ff":
         if review.behind:
-            raise Conflict(
-                f"{review.base} has moved on: rebase the work, or merge it",
-                base=review.base,
-            )
+            raise Conflict(f"{review.base} has moved on: rebase the work, or merge it", base=review.base)
         new = head
     elif method == "rebase" and not review.behind:
         new = head
