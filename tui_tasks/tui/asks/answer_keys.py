@@ -290,18 +290,18 @@ class Reading:
         """Return whether it has been on screen to its end."""
         return version in self._read
 
-    def has_stood(self, version: object, *, to_end: bool = False, times: int = 1) -> bool:
-        """Return whether it, or its end, had stood on screen for `times` as long as needed when the key was pressed."""
+    def has_stood(self, version: object, *, to_end: bool = False) -> bool:
+        """Return whether it, or its end, had stood on screen for long enough when the key was pressed."""
         since = self._read_since if to_end else self._since
-        return version == self._version and since is not None and self.is_long_since(since, times)
+        return version == self._version and since is not None and self.is_long_since(since)
 
     def was_there(self, version: object) -> bool:
         """Return whether it was on screen when the key was pressed."""
         return version == self._version and self._context.pressed.at >= self._since
 
-    def is_long_since(self, at: float, times: int = 1) -> bool:
+    def is_long_since(self, at: float) -> bool:
         """Return whether what came to the screen then could be read when the key was pressed."""
-        return self._context.pressed.at - at >= times * READ_SECONDS
+        return self._context.pressed.at - at >= READ_SECONDS
 
 
 class _Shown(NamedTuple):

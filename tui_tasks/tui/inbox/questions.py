@@ -80,11 +80,11 @@ class Questions:
 
     @property
     def why_not_yet(self) -> str | None:
-        """Why no key acts on this question yet: the cursor has gone there by itself, and people who meant another one
-        need longer to see that than to read what they have chosen.
+        """Why no key acts on this question yet: the cursor has gone there by itself, too late to be read when the key
+        was pressed.
         """
         view = self.view
-        if view is None or view.ask.uid != self._went_on_to or self._reading.has_stood(view.version, times=2):
+        if view is None or view.ask.uid != self._went_on_to or self._reading.has_stood(view.version):
             return None
         return f"The next question, of {agent_text.who(view.ask.agent, 20)}, came up just now: read it first."
 
