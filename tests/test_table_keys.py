@@ -11,7 +11,7 @@ import tui_tasks
 
 
 def keys(table: ast.Dict) -> Iterator[str]:
-    """The literal keys of a table, also those of `**dict.fromkeys((KEYS), VALUE)`, which the linter does not see."""
+    """The literal keys of a table and of each `**dict.fromkeys((KEYS), VALUE)` in it, which the linter does not see."""
     for key, value in zip(table.keys, table.values, strict=True):
         if isinstance(key, ast.Constant):
             yield repr(key.value)
@@ -23,7 +23,8 @@ def test_no_key_of_a_table_is_written_twice() -> None:
     twice = [
         f"{file.name}:{table.lineno}: {key}"
         for file in Path(tui_tasks.__file__).parent.rglob("*.py")
-        for table in ast.walk(ast.parse(file.read_text()))
+        if "**dict.fromkeys(" in (text := file.read_text())
+        for table in ast.walk(ast.parse(text))
         if isinstance(table, ast.Dict)
         for key, number in Counter(keys(table)).items()
         if number > 1

@@ -74,8 +74,7 @@ def one_line_error(done: subprocess.CompletedProcess[bytes]) -> str:
     return text
 
 
-@pytest.mark.parametrize("redirected", [FULL, ">&-"])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("redirected", "unbuffered"), [(FULL, ""), (FULL, "1"), (">&-", "")])
 @pytest.mark.parametrize("command", ["ls", "ls --json", "prime", "call tasklist:display", "config", "doctor"])
 def test_output_that_cannot_be_written_is_told_in_a_line(run, command: str, redirected: str, unbuffered: str) -> None:
     assert run("add one").returncode == 0

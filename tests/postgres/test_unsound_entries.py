@@ -39,6 +39,7 @@ UNSOUND = {
     "an image of nothing": {**TASK, "new": '{"priority": 2}', "image": "zz{"},
     "a reason that is no JSON": {**TASK, "new": '{"priority": 2}', "why": "zz{"},
 }
+NAMES = ["Build", *UNSOUND]
 
 
 @pytest.fixture
@@ -57,21 +58,27 @@ def written(cluster, database):
     owner.close()
 
 
-@pytest.mark.parametrize("given", UNSOUND.values(), ids=UNSOUND)
-def test_an_entry_that_cannot_be_applied_is_passed_over_on_every_machine(
-    opened_on, written, given, tmp_path, cluster, database
+@pytest.fixture
+def unsound(opened_on, written):
+    """A machine on which each of the entries was followed by a task with its name, after a first one."""
+    here = opened_on("a")
+    here.call("tasklist:add_task", {"name": NAMES[0]})
+    for name, given in UNSOUND.items():
+        written(given)
+        here.call("tasklist:add_task", {"name": name})
+    return here
+
+
+def test_entries_that_cannot_be_applied_are_passed_over_on_every_machine(
+    opened_on, unsound, tmp_path, cluster, database
 ):
-    here, there = opened_on("a"), opened_on("b")
-    here.call("tasklist:add_task", {"name": "Build"})
-    names(there)
-    written(given)
-    here.call("tasklist:add_task", {"name": "Ship"})
-    assert names(here) == names(there) == names(opened_on("c")) == ["Build", "Ship"]
-    stores = [state._session.store for state in (here, there, opened_on("c"))]
+    machines_ = [unsound, *map(opened_on, "bc")]
+    assert [names(state) for state in machines_] == [NAMES] * 3
+    stores = [state._session.store for state in machines_]
     assert len({machines.digest(store.path) for store in stores}) == 1
     assert list(database_findings.differences(stores[0].db)) == []
     stores[0].db.cut(0)
-    assert names(opened_on("d")) == ["Build", "Ship"]
+    assert names(opened_on("d")) == NAMES
     with cluster.connect(database) as owner:
         moving.to_file(owner, tmp_path / "to.db", no_report)
     with Store(str(tmp_path / "to.db")) as file:
@@ -79,17 +86,12 @@ def test_an_entry_that_cannot_be_applied_is_passed_over_on_every_machine(
 
 
 @pytest.mark.parametrize("window", [0, 100])
-@pytest.mark.parametrize("given", UNSOUND.values(), ids=UNSOUND)
-def test_time_travel_passes_it_over_too(opened_on, written, given, window):
-    here = opened_on("a")
-    here.call("tasklist:add_task", {"name": "Build"})
-    written(given)
-    here.call("tasklist:add_task", {"name": "Ship"})
-    db = here._session.store.db
+def test_time_travel_passes_them_over_too(unsound, window):
+    db = unsound._session.store.db
     with PastState(db, window=window) as past:
         past.build(db.scalar("SELECT max(seq) FROM journal"))
         with Store(past.path) as shown:
-            assert shown.db.sql("SELECT name FROM task ORDER BY id").fetchall() == [("Build",), ("Ship",)]
+            assert [name for (name,) in shown.db.sql("SELECT name FROM task ORDER BY id")] == NAMES
 
 
 KINDS = (
