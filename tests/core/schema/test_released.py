@@ -76,11 +76,6 @@ def _by_columns(cursor: Any) -> Iterator[dict[str, Any]]:
     return (dict(zip(columns, row, strict=True)) for row in cursor)
 
 
-def _by_columns(cursor: Any) -> Iterator[dict[str, Any]]:
-    columns = [column[0] for column in cursor.description]
-    return (dict(zip(columns, row, strict=True)) for row in cursor)
-
-
 def rows(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table that models have, by columns, read without this program."""
     with closing(connect(path)) as db:
