@@ -132,16 +132,18 @@ async def test_what_is_typed_into_an_input_says_nothing(app):
         assert said(app) == ""
 
 
-@pytest.mark.parametrize("place", [["1"], ["a"], ["s"], ["e", "x"], ["colon"]])
-async def test_neither_interrupt_nor_what_continues_a_terminal_ends_the_program(app, place):
+async def test_neither_interrupt_nor_what_continues_a_terminal_ends_the_program(app):
     async with opened(app) as pilot:
-        await settle(pilot, *place)
-        screen = app.screen
-        for key in ("ctrl+q", "ctrl+c"):
-            app.frame.hush()
-            await settle(pilot, key)
-            assert "q quits" in said(app), key
-            assert app.is_running and app.screen is screen, key
+        for place in ("1", "a", "s", "ex", ":"):
+            await settle(pilot, *place)
+            screen = app.screen
+            for key in ("ctrl+q", "ctrl+c"):
+                app.frame.hush()
+                await settle(pilot, key)
+                assert "q quits" in said(app), (place, key)
+                assert app.is_running and app.screen is screen, (place, key)
+            while len(app.screen_stack) > 1:
+                await settle(pilot, "escape")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
@@ -173,19 +175,21 @@ async def test_an_input_opened_from_the_detail_can_be_seen(app, size, pane):
             assert "www" not in shown(app), key
 
 
-@pytest.mark.parametrize("place", ["a", "A", "S", "D"])
-async def test_the_next_that_needs_attention_is_shown_from_every_screen(app, plan, place):
+async def test_the_next_that_needs_attention_is_shown_from_every_screen(app, plan):
     async with opened(app) as pilot:
-        await settle(pilot, place, "exclamation_mark")
-        assert app.pane.target() == plan[4]
-        assert not isinstance(app.screen, Inbox) and len(app.screen_stack) == 1
+        for place in "aASD":
+            app.context.navigation.go_to(plan[1])
+            await settle(pilot, place, "exclamation_mark")
+            assert app.pane.target() == plan[4], place
+            assert not isinstance(app.screen, Inbox) and len(app.screen_stack) == 1
 
 
-@pytest.mark.parametrize("pane", ["1", "2", "3"])
-async def test_the_foot_of_an_opened_row_ends_with_the_help(app, pane):
+async def test_the_foot_of_an_opened_row_ends_with_the_help(app):
     async with opened(app, (80, 24)) as pilot:
-        await settle(pilot, pane, "enter")
-        assert lines(app)[-1].endswith("? Help")
+        for pane in "123":
+            await settle(pilot, pane, "enter")
+            assert app.pane.is_inside and lines(app)[-1].endswith("? Help"), pane
+            await settle(pilot, "escape")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (40, 12)])

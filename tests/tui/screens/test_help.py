@@ -27,15 +27,14 @@ from tui_tasks.tui.painting.styles import STATES
 from tui_tasks.tui.screens.palette import legend
 
 
-@pytest.mark.parametrize(
-    ("keys", "here"), [("1", "Here: list"), ("2", "Here: board"), ("4", "Here: schedule"), ("a", "Here: inbox")]
-)
-async def test_the_help_begins_with_where_one_is(app, keys, here):
+async def test_the_help_begins_with_where_one_is(app):
     async with opened(app, (80, 24)) as pilot:
-        await settle(pilot, keys, "question_mark")
-        entries = app.screen.window.source.first(4)
-        assert entries[0].entry.title == here
-        assert not entries[1].entry.why_not
+        for key, here in (("1", "list"), ("2", "board"), ("4", "schedule"), ("a", "inbox")):
+            await settle(pilot, key, "question_mark")
+            entries = app.screen.window.source.first(4)
+            assert entries[0].entry.title == f"Here: {here}"
+            assert not entries[1].entry.why_not
+            await settle(pilot, "escape")
 
 
 async def test_the_help_finds_by_what_a_person_would_call_it(app):
@@ -78,15 +77,15 @@ message talk kill stop pause project switch theme dark colour mark select archiv
 """
 
 
-@pytest.mark.parametrize("opener", ["question_mark", "colon"])
-async def test_help_and_palette_find_something_for_every_word_of_a_beginner(app, opener):
+async def test_help_and_palette_find_something_for_every_word_of_a_beginner(app):
     async with opened(app) as pilot:
-        await settle(pilot, opener)
-        for word in WORDS.split():
-            await write(pilot, word)
-            await settle(pilot)
-            assert app.screen.window.row is not None, word
-            await settle(pilot, "ctrl+u")
+        for opener in ("question_mark", "colon"):
+            await settle(pilot, opener)
+            for word in WORDS.split():
+                app.screen.query_one(Input).value = word
+                await settle(pilot)
+                assert app.screen.window.row is not None, (opener, word)
+            await settle(pilot, "escape", "escape")
 
 
 @pytest.mark.parametrize("ascii_only", [False, True])
@@ -151,18 +150,9 @@ def _strings(file):
     return "".join(node.value for node in constants if isinstance(node.value, str))
 
 
-@pytest.mark.parametrize("typed", ["q", "q!", "wq", "x"])
-async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
-    async with opened(app) as pilot:
-        await settle(pilot, "colon")
-        await write(pilot, typed)
-        await settle(pilot)
-        assert app.screen.window.row.entry.title.startswith("Quit")
-
-
-@pytest.mark.parametrize(
-    ("typed", "title", "says"),
-    [
+async def test_the_palette_finds_first_what_a_word_means(app):
+    meant = (
+        *((word, "Quit", "") for word in ("q", "q!", "wq", "x")),
         ("save", "Save", "every change is saved at once"),
         ("w", "Save", "every change is saved at once"),
         ("refresh", "Refresh", "follows every change by itself"),
@@ -180,15 +170,15 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         ("stop agent", "Agents", ""),
         ("mark done", "Status", ""),
         ("reopen", "Status", ""),
-    ],
-)
-async def test_the_palette_finds_first_what_a_word_means(app, typed, title, says):
+    )
     async with opened(app) as pilot:
         await settle(pilot, "colon")
-        await write(pilot, typed)
-        await settle(pilot)
-        entry = app.screen.window.row.entry
-        assert entry.title.startswith(title) and says in entry.why_not
+        for typed, title, says in meant:
+            await write(pilot, typed)
+            await settle(pilot)
+            entry = app.screen.window.row.entry
+            assert entry.title.startswith(title) and says in entry.why_not, typed
+            await settle(pilot, "ctrl+u")
 
 
 async def test_f1_opens_the_help(app):
@@ -240,29 +230,30 @@ async def test_the_settings_name_each_value_and_where_it_comes_from_and_enter_ed
         await until(pilot, lambda: said(app).startswith("Saved, but ") and "no setting surprise" in said(app))
 
 
-@pytest.mark.parametrize(("typed", "found"), [("/mark", "mark"), ("/", "filter"), ("mark", "mark")])
-async def test_a_slash_begins_a_search_in_the_help_and_is_a_key_alone(app, typed, found):
+async def test_a_slash_begins_a_search_in_the_help_and_is_a_key_alone(app):
     async with opened(app) as pilot:
-        await settle(pilot, "question_mark", *typed)
-        assert app.screen.window.row.entry.beside == found
+        for typed, found in (("/mark", "mark"), ("/", "filter"), ("mark", "mark")):
+            await settle(pilot, "question_mark", *typed)
+            assert app.screen.window.row.entry.beside == found, typed
+            while len(app.screen_stack) > 1:
+                await settle(pilot, "escape")
 
 
-@pytest.mark.parametrize(
-    ("typed", "title"),
-    [
+async def test_the_palette_says_where_an_action_of_another_place_is(app):
+    actions = (
         ("export", "Export the log"),
         ("merge", "Accept the work: merge it"),
         ("undo agent", "Revert the changes of the agent"),
         ("undo an agent's changes", "Revert the changes of the agent"),
-    ],
-)
-async def test_the_palette_says_where_an_action_of_another_place_is(app, typed, title):
-    async with app.run_test(size=(120, 40)) as pilot:
+    )
+    async with opened(app) as pilot:
         await settle(pilot, "colon")
-        await write(pilot, typed)
-        await settle(pilot)
-        (row,) = (line for line in shown(app).splitlines() if title in line)
-        assert " in the " in row
+        for typed, title in actions:
+            await write(pilot, typed)
+            await settle(pilot)
+            (row,) = (line for line in shown(app).splitlines() if title in line)
+            assert " in the " in row, typed
+            await settle(pilot, "ctrl+u")
 
 
 async def test_the_help_has_one_row_for_the_numbers_that_answer(app):
