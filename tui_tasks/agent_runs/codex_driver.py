@@ -263,11 +263,8 @@ class CodexDriver:
         return [self._report(UsageReported(self.usage.tokens))]
 
     def _plan_updated(self, given: Message) -> list[DriverEvent]:
-        return (
-            [self._report(TaskListReported(whole_list(given, "plan", "step")))]
-            if text(given, "threadId") == self.session
-            else []
-        )
+        is_own = text(given, "threadId") == self.session
+        return [self._report(TaskListReported(whole_list(given, "plan", "step")))] if is_own else []
 
     def _error_reported(self, given: Message) -> list[DriverEvent]:
         why = _readable(text(table(given, "error"), "message"))

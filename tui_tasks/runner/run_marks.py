@@ -49,7 +49,7 @@ SYSTEM_PROMPT_FILE: Final = "TUI_TASKS_SYSTEM_PROMPT_FILE"
 
 
 def hashed(token: str) -> str:
-    """Return the SHA-256 of a run's token in hexadecimal, which is what the state stores."""
+    """Return the SHA-256 of a token in hexadecimal, which is what is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

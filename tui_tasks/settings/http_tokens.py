@@ -6,7 +6,6 @@ token.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 from pathlib import Path
@@ -18,6 +17,7 @@ from tui_tasks import regular_files
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound
+from tui_tasks.runner.run_marks import hashed
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 """The names by which this machine calls itself, which are accepted for what it serves."""
@@ -84,8 +84,8 @@ class Tokens:
         Raises:
             DatabaseRefused: as `all`.
         """
-        hashed = _hashed(given)
-        return next((token for token in self.all() if hmac.compare_digest(token.hash, hashed)), None)
+        wanted = hashed(given)
+        return next((token for token in self.all() if hmac.compare_digest(token.hash, wanted)), None)
 
     def add(self, agent: str, *, read_only: bool, now: int) -> str:
         """Create a token for an agent; return it. It cannot be read again.
@@ -97,7 +97,7 @@ class Tokens:
         if any(token.agent == agent for token in self.all()):
             raise Conflict(f"{agent} has a token: revoke it first")
         made = _PREFIX + secrets.token_urlsafe(_BYTES)
-        self._write([*self.all(), Token(agent, _hashed(made), now, read_only)])
+        self._write([*self.all(), Token(agent, hashed(made), now, read_only)])
         return made
 
     def revoke(self, agent: str) -> None:
@@ -120,7 +120,3 @@ class Tokens:
             file_writes.replace(self.path, msgspec.json.format(msgspec.json.encode(tokens)) + b"\n")
         except OSError as error:
             raise DatabaseRefused(f"cannot write the tokens in {self.path}: {error.strerror}") from error
-
-
-def _hashed(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()

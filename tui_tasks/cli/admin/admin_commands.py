@@ -279,11 +279,10 @@ def _move(options: argparse.Namespace) -> int:
         raise InvalidArgument("to", f"a team's server needs psycopg: {install_command('postgres')}") from None
     url, file = (options.target, options.source) if is_to_server else (options.source, options.target)
     with connect(url) as server, ProgressBar() as progress:
-        newest = (
-            moving.to_server(Path(file), server, progress.show)
-            if is_to_server
-            else moving.to_file(server, Path(file), progress.show)
-        )
+        if is_to_server:
+            newest = moving.to_server(Path(file), server, progress.show)
+        else:
+            newest = moving.to_file(server, Path(file), progress.show)
     print(f"{options.target}: {newest:,} entries, as in {options.source}")
     return 0
 

@@ -33,10 +33,8 @@ from tui_tasks.formats.standards import json_lines
 from tui_tasks.runner import git
 from tui_tasks.text.safe import safe_line
 
-_SYNC_INTERVAL_S: Final = 0.5
+_SYNC_SECONDS: Final = 0.5
 """Seconds between two writes by `sync-file`."""
-
-
 _WAITS: Final = ": waiting for the folder"
 
 
@@ -79,7 +77,7 @@ def _sync(options: argparse.Namespace) -> int:
             elif content != reason:
                 reason = content
                 print(f"tui-tasks sync-file: {safe_line(content)}", file=sys.stderr)
-            time.sleep(_SYNC_INTERVAL_S)
+            time.sleep(_SYNC_SECONDS)
     return 0
 
 

@@ -102,11 +102,8 @@ def _preserved(task: Task) -> tuple[dict[str, Any], _Preserved]:
         preserved = msgspec.convert(foreign, _Preserved)
     except msgspec.ValidationError:
         return {}, _Preserved()
-    return (
-        (foreign, preserved)
-        if preserved.id is not None and uid_of(NAME, preserved.id) == task.uid
-        else ({}, _Preserved())
-    )
+    is_own = preserved.id is not None and uid_of(NAME, preserved.id) == task.uid
+    return (foreign, preserved) if is_own else ({}, _Preserved())
 
 
 def write(rows: ExportData, now: datetime) -> Iterator[str]:

@@ -275,8 +275,4 @@ def _hunk(hunk: dict[str, Any]) -> list[str]:
         f"{int(number(hunk, f'{side}Start') or 0)},{int(number(hunk, f'{side}Lines') or 0)}" for side in ("old", "new")
     )
     lines = hunk.get("lines")
-    return (
-        [f"@@ -{old} +{new} @@", *(str(line) for line in lines if isinstance(lines, list))]
-        if isinstance(lines, list)
-        else []
-    )
+    return [f"@@ -{old} +{new} @@", *map(str, lines)] if isinstance(lines, list) else []
