@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from textual.geometry import Size
 
 from tui_tasks.text.safe import cell_len
@@ -75,13 +76,20 @@ def test_a_reason_is_cut_before_the_agent_and_the_age_go_and_outlives_them():
     assert row.rstrip().endswith("!"), "a due date that is over has its mark where the date has no room"
 
 
-def test_at_80_columns_notes_begin_in_one_column_and_give_way_to_a_longer_title():
+def test_at_80_columns_notes_begin_in_one_column_which_cuts_a_title_only_beside_a_note_that_is_cut_too():
     titles = ("Ship", "Write integration tests", "Pick a JWT library: jose or pyjwt")
     rows = [shown(RowFacts((title, ""), WHY, True, age="4m", agent="claude-1"), 80) for title in titles]
-    assert [row.index("test_dst_gap") for row in rows] == [25, 25, 35] and rows[2].startswith(f"{titles[2]}  test")
+    assert [row.index("test_dst_gap") for row in rows] == [25] * 3 and rows[2].startswith("Pick a JWT library: jo…  t")
     row = shown(RowFacts((titles[2], ""), ("next", ""), age="4m", agent="claude-1"), 80)
     assert row.startswith(f"{titles[2]}  next ")
     assert shown(RowFacts((titles[2], ""), None, age="4m", agent="claude-1"), 80).startswith(f"{titles[2]}  ")
+
+
+def test_tags_and_a_long_name_of_an_agent_do_not_pull_a_note_out_of_its_column():
+    facts = RowFacts(("Rotate keys", ""), ("2 files +7 -1", ""), True, (HIGH,), ("infra",), age="30s")
+    for agent in ("claude-1", "opencode-1", "an-agent-of-16-c"):
+        row = shown(replace(facts, agent=agent), 80)
+        assert row.index("2 files +7 -1") == 25 and f"{agent}  " in row, row
 
 
 def test_columns_of_tasks_stand_below_each_other():
