@@ -687,7 +687,7 @@ async def test_a_program_without_hooks_has_no_turn_to_end_and_finishes_with_its_
             store.commit(DeliverMessages("robot-1"), actor="robot-1", now=NOW)
             await until(pilot, lambda: "you: hello  delivered" in shown(app))
             await settle(pilot, "u")
-            assert said(app).startswith("robot-1 has your message, which nothing takes back. u again undoes")
+            assert said(app).startswith("robot-1 has your message already: it stays sent. u again undoes")
             await settle(pilot, "P")
             assert "is paused: its calls to tui-tasks are refused, but it works on" in said(app)
             await settle(pilot, "P", *named("discard"))

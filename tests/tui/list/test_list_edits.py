@@ -529,6 +529,14 @@ async def test_capital_v_marks_those_that_are_not_marked_yet_and_none_only_where
         assert " marked " not in shown(app).rpartition("\n")[0]
 
 
+async def test_the_key_that_saves_a_form_ends_a_dialog_of_one_text_as_enter_does(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "G", "v", "k", "v", "e", *"#infra", "ctrl+s")
+        assert "Set in 2 tasks. u undoes it." in said(app) and task(app, plan[9]).tags == ("infra",)
+        await settle(pilot, "escape", "m", *"look here", "ctrl+s")
+        assert "look here" in shown(app)
+
+
 async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(app, plan, agent):
     agent(EditTask(plan[8], {"tags": ("old", "kept")}))
     async with opened(app) as pilot:

@@ -58,7 +58,7 @@ async def took_message_back(context: Context, said_of: str | None) -> str | None
         return None
     shown, undo = agent_text.who(sent.agent, 30), context.keymap.key_of("undo")
     if sent.delivered_seq is not None:
-        context.say(f"{shown} has your message, which nothing takes back. {undo} again undoes the change before it.")
+        context.say(f"{shown} has your message already: it stays sent. {undo} again undoes the change before it.")
         return sent.uid
     from tui_tasks.core.store import Store
     from tui_tasks.hooks.replies import reply_sender

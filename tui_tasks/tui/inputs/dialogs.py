@@ -314,8 +314,12 @@ class LineDialog(Dialog[str | None]):
             yield FootLine(self.context, id="foot")
 
     def _input(self, text: str) -> Widget:
-        keys = {"enter": self.submit, "escape": self.action_leave}
-        return AnswerLine(text, id="answer", placeholder=self._hint, keys=keys)
+        return AnswerLine(text, id="answer", placeholder=self._hint, keys=self._line_keys)
+
+    @property
+    def _line_keys(self) -> Mapping[str, Callable[[], object]]:
+        """What keys do in the input beside writing; the key that saves a form ends this too."""
+        return {**dict.fromkeys(("enter", "ctrl+s"), self.submit), "escape": self.action_leave}
 
     def on_mount(self) -> None:
         """Show the keys; say of a text that an earlier dialog has kept that it is a draft."""

@@ -298,8 +298,7 @@ class TextDialog(LineDialog):
 
     @override
     def _input(self, text: str) -> TextInput:
-        keys = {"enter": self.submit, "escape": self.action_leave}
-        return TextInput(self.context, text, id="answer", placeholder=self._hint, keys=keys)
+        return TextInput(self.context, text, id="answer", placeholder=self._hint, keys=self._line_keys)
 
     @property
     @override
