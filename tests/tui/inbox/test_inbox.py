@@ -951,3 +951,11 @@ async def test_a_row_is_found_by_its_number_its_choices_and_its_task_and_escape_
         await until(pilot, lambda: said_so in " ".join(shown(app).split()))
         await settle(pilot, "escape")
         assert len(app.screen.listed.rows) == 3 and isinstance(app.screen, Inbox)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_a_read_only_inbox_names_no_key_that_answers(plan, make_app, size):
+    app = make_app(plan.path, read_only=True)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        assert not re.search(r"1-2|Reply|reply|pick", lines(app)[-1]), lines(app)[-1]

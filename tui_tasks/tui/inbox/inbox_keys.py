@@ -112,8 +112,11 @@ def _read_on(inbox: Inbox, word: str) -> list[Hint]:
 
 
 def _pick(inbox: Inbox, view: AskView, word: str) -> list[Hint]:
-    """Return the hint of the keys of the options; empty without options, and where a permission is to be read first."""
-    number = min(len(view.options), MAX_OPTIONS) if not (view.is_permission and inbox.questions.is_to_read) else 0
+    """Return the hint of the keys of the options; empty without options, where a permission is to be read first, and
+    where nobody can answer.
+    """
+    is_off = inbox.context.link.read_only or (view.is_permission and inbox.questions.is_to_read)
+    number = min(len(view.options), MAX_OPTIONS) if not is_off else 0
     return [(f"1-{number}" if number > 1 else "1", word, "")] if number else []
 
 
