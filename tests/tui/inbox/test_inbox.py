@@ -14,7 +14,8 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.ask_queries import ask as read_ask
-from tui_tasks.core.read.ask_queries import open_asks, waiting
+from tui_tasks.core.read.ask_queries import open_asks
+from tui_tasks.core.read.message_queries import waiting
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import HOUR
