@@ -2,9 +2,9 @@
 
 from tests.conftest import SECOND, Talk
 from tests.talking import ADD, add, names
-from tui_tasks.channel import replies
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 
 DAY = 24 * 3600
 
@@ -142,18 +142,18 @@ WEEK = 7 * 24 * 3600 * SECOND
 
 def put(store: Store, key: str, reply: str, passed: int) -> None:
     with store.db.transaction(write=True):
-        replies.put_reply(store.db, "a", key, "fingerprint", reply, passed)
+        local_values.put_reply(store.db, "a", key, "fingerprint", reply, passed)
 
 
 def reply_of(store: Store, key: str) -> str | None:
-    found = replies.find_reply(store.db, "a", key)
+    found = local_values.reply(store.db, "a", key)
     return None if found is None else found[1]
 
 
 def test_the_reply_that_is_stored_last_replaces_an_earlier_one(store: Store) -> None:
     put(store, "key", "earlier", 1)
     put(store, "key", "later", 2)
-    assert replies.find_reply(store.db, "a", "key") == ("fingerprint", "later")
+    assert local_values.reply(store.db, "a", "key") == ("fingerprint", "later")
 
 
 def test_a_reply_is_deleted_with_the_first_that_is_stored_more_than_a_week_later(store: Store) -> None:

@@ -11,7 +11,6 @@ from tests.conftest import SECOND, START, Clock, Talk
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, replayed, tables
 from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
-from tui_tasks.channel import replies
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
 from tui_tasks.clock import Uptime
@@ -20,6 +19,7 @@ from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackD
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects.requests import Identity
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.runner.clock_check import CONTRADICTED, HOLD
@@ -83,7 +83,7 @@ def test_a_process_days_ahead_forgets_no_key_of_anothers(stores, machine):
         add(ahead, f"{number}", idempotency_key=f"{number}")
     assert right.one(payment) == first
     # And the other way round: what it keeps itself is not kept for ever.
-    machine.pass_by(replies.RETENTION + MINUTE)
+    machine.pass_by(local_values.REPLY_RETENTION + MINUTE)
     add(right, "much later", idempotency_key="later")
     assert stores[0].db.scalar("SELECT count(*) FROM kept_reply") == 1
 

@@ -16,6 +16,7 @@ from tui_tasks.channel.request_reader import PendingRequest
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest, NotFound, Refusal
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects.tool_table import Wait
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ def whole(line: ReplyLine) -> bytes:
     return line if isinstance(line, bytes) else line.whole()
 
 
-RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
-
 # The order of a request's arguments does not matter.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -143,7 +142,7 @@ def find_stored(db: Database, pending: PendingRequest) -> dict[str, Any] | None:
         InvalidRequest: the key was used with another tool or other arguments.
     """
     key, fingerprint = _key_and_fingerprint(pending)
-    stored = find_reply(db, pending.agent, key)
+    stored = local_values.reply(db, pending.agent, key)
     if stored is None:
         return None
     stored_fingerprint, reply = stored
@@ -179,33 +178,9 @@ def store_reply(
     key, fingerprint = _key_and_fingerprint(pending)
     held: dict[str, Any] = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
     held |= {name: value for name, value in (("note", pending.note), ("change", change)) if value is not None}
-    put_reply(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), database_now)
+    local_values.put_reply(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), database_now)
 
 
 def drop_stored(db: Database, pending: PendingRequest) -> None:
     """Delete the key of a request whose wait has ended with a refusal."""
-    drop_reply(db, pending.agent, _key_and_fingerprint(pending)[0])
-
-
-def find_reply(db: Database, agent: str, key: str) -> tuple[str, str] | None:
-    """Return the stored fingerprint and reply of a key, or None."""
-    row = db.sql("SELECT fingerprint, reply FROM kept_reply WHERE agent = ? AND key = ?", (agent, key)).fetchone()
-    return (row[0], row[1]) if row else None
-
-
-def put_reply(db: Database, agent: str, key: str, fingerprint: str, reply: str, database_now: int) -> None:
-    """Store a reply in the transaction of its request; delete those older than `RETENTION`.
-
-    By a wall clock that is days ahead, instead of `database_now`, all would be too old.
-    """
-    db.sql("DELETE FROM kept_reply WHERE at < ?", (database_now - RETENTION,))
-    drop_reply(db, agent, key)
-    db.sql(
-        "INSERT INTO kept_reply (agent, key, fingerprint, reply, at) VALUES (?, ?, ?, ?, ?)",
-        (agent, key, fingerprint, reply, database_now),
-    )
-
-
-def drop_reply(db: Database, agent: str, key: str) -> None:
-    """Delete the reply of a key."""
-    db.sql("DELETE FROM kept_reply WHERE agent = ? AND key = ?", (agent, key))
+    local_values.drop_reply(db, pending.agent, _key_and_fingerprint(pending)[0])

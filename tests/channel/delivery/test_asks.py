@@ -236,7 +236,7 @@ def test_a_reply_is_not_lost_where_the_storage_fails_over_the_one_behind_it(talk
     clock.forward(1)
     with monkeypatch.context() as failing:
         failing.setattr(
-            "tui_tasks.channel.replies.drop_reply",
+            "tui_tasks.core.unjournaled.local_values.drop_reply",
             lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)),
         )
         assert [reply["id"] for reply in settled(talk)] == ["q"]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START
-from tui_tasks.channel import replies
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.database_clock import (
     DatabaseClock,
@@ -23,6 +22,7 @@ from tui_tasks.core.commit.database_clock import (
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EnsureList
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 
 DAY = 24 * 3600 * SECOND
 
@@ -190,7 +190,7 @@ def test_an_uptime_below_the_one_written_down_is_another_start_where_the_kernel_
 def test_replies_and_leases_from_before_the_first_record_count_from_it(store: Store) -> None:
     claimed = claim(store, Machine(), 60 * SECOND)
     with store.db.transaction(write=True):
-        replies.put_reply(store.db, "a", "key", "fingerprint", "reply", 1)
+        local_values.put_reply(store.db, "a", "key", "fingerprint", "reply", 1)
         store.db.sql("DELETE FROM view")
     machine = Machine()
     first = _kept(store, DatabaseClock(machine), START + DAY)

@@ -1,6 +1,7 @@
 """Values that this database keeps by their keys, outside the journal: no replay, undo or other machine has them.
 
-Most are the human's: when they last looked, when all was seen, their saved filters.
+Most are the human's: when they last looked, when all was seen, their saved filters. Replies to requests are kept by the
+idempotency keys of their agents (docs: protocol, section 2).
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ INBOX: Final = "inbox"
 """What the human has put off in the inbox, and the answers typed half."""
 UNSEEN: Final = "unseen"
 """The changes before the human last looked that they have not seen (`unseen_changes.UnseenChanges`)."""
+
+REPLY_RETENTION: Final = 7 * 24 * 3600 * 1_000_000
+"""For how long a reply is kept, in microseconds."""
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):
@@ -124,3 +128,27 @@ def filters(db: Database) -> dict[str, str]:
     """Return the saved filters: the words of each, by name."""
     rows = db.sql("SELECT key, value FROM view WHERE key >= 'filter:' AND key < 'filter;' ORDER BY key").fetchall()
     return {key.removeprefix(_FILTER): msgspec.json.decode(value, type=str) for key, value in rows}
+
+
+def reply(db: Database, agent: str, key: str) -> tuple[str, str] | None:
+    """Return the fingerprint and the reply of an idempotency key, or None."""
+    row = db.sql("SELECT fingerprint, reply FROM kept_reply WHERE agent = ? AND key = ?", (agent, key)).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def put_reply(db: Database, agent: str, key: str, fingerprint: str, text: str, database_now: int) -> None:
+    """Store a reply in the transaction of its request; delete those older than `REPLY_RETENTION`.
+
+    By a wall clock that is days ahead, instead of `database_now`, all would be too old.
+    """
+    db.sql("DELETE FROM kept_reply WHERE at < ?", (database_now - REPLY_RETENTION,))
+    drop_reply(db, agent, key)
+    db.sql(
+        "INSERT INTO kept_reply (agent, key, fingerprint, reply, at) VALUES (?, ?, ?, ?, ?)",
+        (agent, key, fingerprint, text, database_now),
+    )
+
+
+def drop_reply(db: Database, agent: str, key: str) -> None:
+    """Delete the reply of an idempotency key."""
+    db.sql("DELETE FROM kept_reply WHERE agent = ? AND key = ?", (agent, key))
