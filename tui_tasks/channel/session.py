@@ -199,36 +199,34 @@ class Session:
         Inputs of checks are read between two tries, as reading them may take long.
         """
         cursor, savepoints = self.subscription.cursor, False
-        self.store.inputs_read = {}
-        try:
-            while True:
-                try:
-                    is_in_steps = not savepoints and lines[0].in_steps
-                    with self.store.transaction(now, savepoints=savepoints, in_steps=is_in_steps) as transaction:
-                        release_lapsed_claims(transaction)
-                        return [self._serve_line(line, now, transaction, waiting) for line in lines]
-                except HalfWritten:
-                    savepoints = True
-                except WriteConflict:
-                    savepoints = True
-                    self._messages.forget_after(transaction.seq - transaction.entries)
-                except InputsUnread as unread:
-                    self._read_inputs(unread, now)
-                except PartlyDone as partly:
-                    # Its steps were undone.
-                    if not isinstance(partly.__cause__, InputsUnread):
-                        return self._replies_to_partly_done(lines, partly)
-                    self._read_inputs(partly.__cause__, now)
-                self.subscription.cursor = cursor
-                waiting.clear()
-        finally:
-            self.store.inputs_read = None
+        inputs_read: dict[str, bool] = {}
+        while True:
+            try:
+                in_steps = not savepoints and lines[0].in_steps
+                with self.store.transaction(
+                    now, savepoints=savepoints, in_steps=in_steps, inputs_read=inputs_read
+                ) as transaction:
+                    release_lapsed_claims(transaction)
+                    return [self._serve_line(line, now, transaction, waiting) for line in lines]
+            except HalfWritten:
+                savepoints = True
+            except WriteConflict:
+                savepoints = True
+                self._messages.forget_after(transaction.seq - transaction.entries)
+            except InputsUnread as unread:
+                inputs_read |= self._inputs_of(unread, now)
+            except PartlyDone as partly:
+                # Its steps were undone.
+                if not isinstance(partly.__cause__, InputsUnread):
+                    return self._replies_to_partly_done(lines, partly)
+                inputs_read |= self._inputs_of(partly.__cause__, now)
+            self.subscription.cursor = cursor
+            waiting.clear()
 
-    def _read_inputs(self, unread: InputsUnread, now: int) -> None:
-        """Read the inputs of checks again, for the next try."""
+    def _inputs_of(self, unread: InputsUnread, now: int) -> dict[str, bool]:
+        """Return of runs of checks whether their inputs are as they were, read for the next try."""
         read = self.checks.read_inputs(self.store, unread.runs, now) if self.checks is not None else {}
-        known = self.store.inputs_read or {}
-        self.store.inputs_read = {**known, **dict.fromkeys(unread.runs, False), **read}
+        return {**dict.fromkeys(unread.runs, False), **read}
 
     def _replies_to_partly_done(self, lines: list[Line], partly: PartlyDone) -> list[Any]:
         """Return the refusals of a line whose steps were rolled back.

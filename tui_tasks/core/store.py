@@ -57,8 +57,6 @@ class Store:
         self.database_clock: DatabaseClock | None = None
         self.review: Callable[[], ReviewPolicy] | None = None
         self.is_person: Callable[[Database], bool] = lambda db: False
-        # As for `Transaction`; set by who can read the inputs of checks, for as long as they count as just read.
-        self.inputs_read: Mapping[str, bool] | None = None
         self._state_cache: StateCache | None = None
         self._uids = new_uids()
         # Interrupted changes that this machine's role on a server may not undo.
@@ -71,7 +69,13 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(
-        self, now: int, *, savepoints: bool = True, in_steps: bool = False, is_local: bool = False
+        self,
+        now: int,
+        *,
+        savepoints: bool = True,
+        in_steps: bool = False,
+        is_local: bool = False,
+        inputs_read: Mapping[str, bool] | None = None,
     ) -> Iterator[Transaction]:
         """Hold one write transaction for any number of requests; it is durable when the block ends.
 
@@ -81,6 +85,7 @@ class Store:
                 transaction with savepoints after `HalfWritten` or `WriteConflict`, and lets no refusal out of it.
             in_steps: for one long change: commit in steps that others can see, and between which they can write.
             is_local: for what is this machine's own: a server is not asked.
+            inputs_read: as for `Transaction`.
 
         Raises:
             WritesJournal: with `is_local`, more was written, and rolled back.
@@ -97,7 +102,7 @@ class Store:
                 else self.db.state_transaction(write=True, is_repeatable=not (savepoints or in_steps))
             ) as server_now:
                 at = now if server_now is None else server_now
-                transaction = self._begun(at, savepoints=savepoints, in_steps=in_steps)
+                transaction = self._begun(at, savepoints=savepoints, in_steps=in_steps, inputs_read=inputs_read)
                 file = self.db.file
                 yield transaction
                 transaction.forget_steps()
@@ -111,7 +116,9 @@ class Store:
                 transaction.release_steps()
         self._state_cache = transaction.state_cache
 
-    def _begun(self, now: int, *, savepoints: bool, in_steps: bool) -> Transaction:
+    def _begun(
+        self, now: int, *, savepoints: bool, in_steps: bool, inputs_read: Mapping[str, bool] | None
+    ) -> Transaction:
         """Return the transaction that the database has begun; it takes the cache, which is kept only after a commit."""
         # A failed transaction must not leave outdated lookups.
         before, self._state_cache = self._state_cache, None
@@ -123,7 +130,7 @@ class Store:
             database_clock=self.database_clock,
             review=self.review,
             is_person=self.is_person,
-            inputs_read=self.inputs_read,
+            inputs_read=inputs_read,
             savepoints=savepoints,
             in_steps=in_steps,
         )
