@@ -264,6 +264,22 @@ async def test_what_was_done_again_is_told_as_redo(plan, make_app):
         ]
 
 
+async def test_moves_of_a_task_one_after_another_are_one_line_with_their_count(evening, make_app):
+    app = make_app(evening.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for after in (2, 3, 4):
+            by_agent(evening, "human", MoveTask(evening[1], after=evening[after]))
+        await until(pilot, lambda: "moved in the list 3 times" in shown(app))
+        assert shown(app).count("moved in the list") == 1
+        await settle(pilot, "enter")
+        assert shown(app).count("20:15:42  moved in the list") == 3
+        await settle(pilot, "escape")
+        by_agent(evening, "human", MoveTask(evening[2], after=evening[4]), Undo())
+        await until(pilot, lambda: "undo: moved in the list" in shown(app))
+        assert texts(app)[-3:] == ["moved in the list 3 times", "moved in the list", "undo: moved in the list"]
+
+
 async def test_the_undo_of_a_change_of_a_job_names_the_job_and_what_is_as_before(evening, make_app):
     app = make_app(evening.path, pane="log")
     with Store(evening.path) as store:

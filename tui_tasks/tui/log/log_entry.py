@@ -15,7 +15,7 @@ from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import log_folds, log_lines
 from tui_tasks.core.read.pages.log_lines import LogLine
-from tui_tasks.core.read.pages.log_words import OK
+from tui_tasks.core.read.pages.log_words import OK, phrase
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.dialects.requests import REASONING_KEYS
 from tui_tasks.text.safe import cell_len, safe_line
@@ -230,8 +230,10 @@ class EntryDetail(Actor, ResilientMessages, Vertical):
         return entries[0] if entries and entries[0].seq == line.seq else None
 
     def _folded(self, line: LogLine) -> list[tuple[int, str]]:
-        """Return what is folded into a line: messages of an agent, or runs of a job with how long each was."""
+        """Return what is folded into a line: messages of an agent, moves, or runs of a job with how long each was."""
         db = self.context.db
+        if line.word == "move":
+            return [(at, phrase(line.kind, line.new)) for at, _ in log_lines.progress_of(db, line)]
         if line.word == "log":
             return log_lines.progress_of(db, line)
         runs = log_folds.good_runs(db, [line.seq])[line.seq].ends

@@ -13,6 +13,7 @@ from typing_extensions import override
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import log_pages
+from tui_tasks.core.read.pages.log_folds import FOLDED
 from tui_tasks.core.read.pages.log_lines import KINDS
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.dialects.requests.filter_syntax import Language
@@ -183,7 +184,7 @@ class LogPane(Pane):
 
     def _changed_lines(self, changes: StateChanges) -> list[str]:
         """Return the keys of the lines that new entries change: they are folded into one, or say why a task failed."""
-        said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
+        said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind in FOLDED}
         ran = job_lines.touched(self.context.db, changes.entries) if changes.touches("run") else ()
         rows = self.row_list.rows_held if said or ran else ()
         tasks = {task for _, task in said}

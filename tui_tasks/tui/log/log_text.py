@@ -116,6 +116,8 @@ def _text(line: LogLine, arrow: str) -> str:
         return f"list {name}" if line.entity == "list" else str(new.get("name") or name)
     if line.word in ("edit", "link"):
         return _edit(line, arrow)
+    if line.word == "move" and line.count > 1:
+        return f"{phrase(line.kind, new)} {many(line)} times"
     return _of_people(line)
 
 

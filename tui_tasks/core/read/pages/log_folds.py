@@ -1,4 +1,4 @@
-"""Which entries of the log one line stands for: an agent's progress on a task, and the runs of a job."""
+"""Which entries of the log one line stands for: progress on a task, its moves in a list, and the runs of a job."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ J = JournalRow
 
 MAX_FOLDED: Final = 100
 """How many entries one line counts at most."""
+FOLDED: Final = ("task.logged", "task.moved")
+"""The kinds of entries about a task of which several in a row, by one actor, have one line."""
 """Comes between progress entries and says nothing: where progress is folded, it is left out."""
 # Up to so many entries apart, two runs of a job are in one line, which counts those among so many entries: a page reads
 # only a part of a long journal.
@@ -39,7 +41,9 @@ _LINES_OF_JOBS: Final = (*_BEGINS, ENDS, "job.created", "job.updated", "job.dele
 
 
 def is_followed_by_progress(until: Any) -> Any:
-    """Return the condition that an entry is progress, and so is the next entry of its agent and task, up to `until`."""
+    """Return the condition that an entry is progress, or a move in a list, and so is the next entry of its agent and
+    task, up to `until`.
+    """
     of_task, of_agent, following = J.alias(), J.alias(), J.alias()
     next_of_task = of_task.select(of_task.seq).where(
         (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != HEARTBEAT)
@@ -51,15 +55,21 @@ def is_followed_by_progress(until: Any) -> Any:
         (following.seq == next_of_task.order_by(of_task.seq).limit(1))
         & (following.seq == next_of_agent.order_by(of_agent.seq).limit(1))
         & (following.seq <= until)
-        & (following.kind == "task.logged")
+        & (following.kind == J.kind)
+        & (_new_list(following) == _new_list(J))
         & following.undoes.is_null()
     )
-    return (J.kind == "task.logged") & J.undoes.is_null() & fn.EXISTS(one_more)
+    return J.kind.in_(FOLDED) & J.undoes.is_null() & fn.EXISTS(one_more)
+
+
+def _new_list(entry: Any) -> Any:
+    """Return the expression for the list to which an entry has moved a task; 0 where that stays in its list."""
+    return fn.COALESCE(journal.value_of(entry.new, "list_id"), 0)
 
 
 def _newest(whose: Any, limit: int) -> Statement:
     """Return the statement for the newest entries of an agent, or about a task, up to a seq."""
-    entries = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
+    entries = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new, _new_list(J))
     return Statement(
         lambda: (
             entries.where(whose & (J.seq <= slot("seq")) & (J.kind != HEARTBEAT)).order_by(J.seq.desc()).limit(limit)
@@ -75,14 +85,19 @@ _NEWEST: Final = {
 
 
 def newest_progress(db: Database, actor: str, task: str | None, seq: int) -> list[tuple[int, str]]:
-    """Return progress in a row from its last entry back, up to `MAX_FOLDED`: the instant and the values of each."""
+    """Return progress, or moves, in a row from the last entry back, up to `MAX_FOLDED`: the instant and the values of
+    each.
+    """
     found: list[tuple[int, str]] = []
+    last: tuple[str, int] | None = None
     for limit, (of_actor, of_task) in _NEWEST.items():
         found = []
         pairs = zip(db.all(of_actor, actor=actor, seq=seq), db.all(of_task, task=task, seq=seq), strict=False)
         for row, same in pairs:
-            number, kind, _, about, undoes, at, new = row
-            if number != same[0] or kind != "task.logged" or about != task or undoes is not None:
+            number, kind, _, about, undoes, at, new, new_list = row
+            last = last or (kind, new_list)
+            is_alike = kind in FOLDED and (kind, new_list) == last
+            if number != same[0] or not is_alike or about != task or undoes is not None:
                 break
             found.append((at, new))
         if len(found) < limit:

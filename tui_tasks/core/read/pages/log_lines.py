@@ -82,9 +82,9 @@ class LogLine(msgspec.Struct, frozen=True):
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `count` is how
-    many progress entries or good runs this line stands for, itself included; `has_more`: there are more; `holder` is
-    the agent whose claim, session or work somebody else has changed, or who asked; `asked` is the question that an
-    entry is about.
+    many progress entries, moves or good runs this line stands for, itself included; `has_more`: there are more;
+    `holder` is the agent whose claim, session or work somebody else has changed, or who asked; `asked` is the question
+    that an entry is about.
     """
 
     seq: int
@@ -220,7 +220,7 @@ def _line(db: Database, row: Any, fold: int | None, runs: Mapping[int, GoodRuns]
         more["holder"] = holder
     word = _word(kind, entity, now)
     if fold is not None and seq <= fold and undoes is None:
-        if word == "log":
+        if kind in log_folds.FOLDED:
             more["count"] = max(1, len(log_folds.newest_progress(db, actor, task, seq)))
             more["has_more"] = more["count"] == MAX_FOLDED
         elif seq in runs:
@@ -320,7 +320,7 @@ def _name_of_list(db: Database, uid: str) -> str | None:
 
 
 def progress_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
-    """Return the progress entries that a line stands for, newest first, each with its instant."""
+    """Return the progress or moves that a line stands for, newest first: the instant and the message of each."""
     rows = map(journal.as_text, log_folds.newest_progress(db, line.actor, line.task, line.seq))
     return [(at, str(_values(new).get("message", ""))) for at, new in rows]
 
