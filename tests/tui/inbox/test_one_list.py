@@ -35,10 +35,10 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.needs import open_needs
+from tui_tasks.tui.needs.agent_entries import AgentEntries
+from tui_tasks.tui.needs.open_needs import Need, Needs, counted, tally
 from tui_tasks.tui.schedule.run_view import RunView
-from tui_tasks.tui.widgets import open_needs
-from tui_tasks.tui.widgets.agent_entries import AgentEntries
-from tui_tasks.tui.widgets.open_needs import Need, Needs, counted, tally
 
 __all__ = ("every_kind",)
 

@@ -19,11 +19,11 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.task_app import TaskApp
+from tui_tasks.tui.needs.open_needs import JOBS, Need
 from tui_tasks.tui.screens import digest_screen
 from tui_tasks.tui.screens.digest_rows import DigestRows
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.widgets.open_needs import JOBS, Need
 
 MakeApp = Callable[..., TaskApp]
 

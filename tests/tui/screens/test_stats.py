@@ -22,9 +22,9 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text import glyphs
+from tui_tasks.tui.needs.open_needs import Needs
 from tui_tasks.tui.schedule.timeline import tick_marks
 from tui_tasks.tui.screens.stats_screen import bounds
-from tui_tasks.tui.widgets.open_needs import Needs
 
 MINUTE = 60_000_000
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from tui_tasks.text.glyphs import AGENT_LOOKS
-from tui_tasks.tui.widgets.agent_entries import AgentEntry
+from tui_tasks.tui.needs.agent_entries import AgentEntry
 from tui_tasks.tui.widgets.agent_line import agent_groups, agent_rows
 from tui_tasks.tui.widgets.foot_line import Group
 

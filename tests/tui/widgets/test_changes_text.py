@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tui_tasks.core.read.unseen_changes import WORDS
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.needs import changes_text
+from tui_tasks.tui.needs.changes_text import News, toned
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets import changes_text
-from tui_tasks.tui.widgets.changes_text import News, toned
 
 NEWS = (News("done", 1, [("#3", 1)]), News("started", 1, [("#5", 1)]), News("logged", 2, [("#6", 1), ("#8", 1)]))
 

@@ -28,8 +28,8 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.tui.layout import has_air
-from tui_tasks.tui.widgets.needs_entries import NeedsEntries
-from tui_tasks.tui.widgets.open_needs import FAILED, HELD, Need
+from tui_tasks.tui.needs.needs_entries import NeedsEntries
+from tui_tasks.tui.needs.open_needs import FAILED, HELD, Need
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
 LATE = "! S3 Restore test: due 19:50, no scheduler runs"

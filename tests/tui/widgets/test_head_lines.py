@@ -57,14 +57,14 @@ from tui_tasks.settings.config import SessionSettings
 from tui_tasks.text import safe
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
+from tui_tasks.tui.needs import changes_text
+from tui_tasks.tui.needs.agent_entries import AgentEntries
+from tui_tasks.tui.needs.open_needs import Needs
 from tui_tasks.tui.painting import line_painter
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.seen import Seen
-from tui_tasks.tui.widgets import changes_text
-from tui_tasks.tui.widgets.agent_entries import AgentEntries
 from tui_tasks.tui.widgets.agent_line import AgentLines, agent_groups
-from tui_tasks.tui.widgets.open_needs import Needs
 
 
 def fail_a_job(plan: Plan, name: str) -> None:

@@ -12,9 +12,9 @@ from tests.tui.plan import NOW, SECOND, at
 from tui_tasks.core import vocab
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
-from tui_tasks.tui.widgets import open_needs
+from tui_tasks.tui.needs import open_needs
+from tui_tasks.tui.needs.open_needs import ASKS, CHECKS, FAILED, HELD, JOBS, REVIEW, Need
 from tui_tasks.tui.widgets.needs_lines import chosen
-from tui_tasks.tui.widgets.open_needs import ASKS, CHECKS, FAILED, HELD, JOBS, REVIEW, Need
 
 
 async def test_the_words_of_a_question_come_before_its_agent_and_its_age(plan, jobs, make_app):

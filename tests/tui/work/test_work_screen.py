@@ -41,8 +41,8 @@ from tui_tasks.tui.agents import agent_messages, agent_text
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.needs.open_needs import Needs, visit
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.widgets.open_needs import Needs, visit
 from tui_tasks.tui.work import attaching, peek_screens
 from tui_tasks.tui.work.peek_screens import Peek
 from tui_tasks.tui.work.start_form import StartForm

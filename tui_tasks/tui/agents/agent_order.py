@@ -12,9 +12,9 @@ from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import PULSE_MINUTES
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.layout import NARROW, WIDE
+from tui_tasks.tui.needs.agent_entries import AgentEntries
 from tui_tasks.tui.rows.row_painter import GUTTER
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.agent_entries import AgentEntries
 
 # In cells: what stands between two columns, on a small screen less.
 GAP: Final = 2

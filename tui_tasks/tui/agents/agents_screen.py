@@ -29,6 +29,7 @@ from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW, has_air, is_wide
+from tui_tasks.tui.needs.open_needs import ASKS, CHECKS, FAILURES, HELD, REVIEW, Need
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import TextLines
@@ -37,7 +38,6 @@ from tui_tasks.tui.rows.row_painter import nothing_matches
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
-from tui_tasks.tui.widgets.open_needs import ASKS, CHECKS, FAILURES, HELD, REVIEW, Need
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

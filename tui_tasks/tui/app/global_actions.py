@@ -12,9 +12,9 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller, LateController
 from tui_tasks.tui.layout import screen
+from tui_tasks.tui.needs.open_needs import ASKS, Need, Needs, visit
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import ASKS, Need, Needs, visit
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
@@ -167,7 +167,7 @@ class GlobalActions(Controller):
         urgent, and has come since this key was pressed last. What is put off is left out while anything else needs
         them.
         """
-        from tui_tasks.tui.widgets.needs_entries import NeedsEntries
+        from tui_tasks.tui.needs.needs_entries import NeedsEntries
 
         context, found, last = self._context, Needs(self._context).all(), self._went_to
         found = [need for need in found if not need.is_later] or found

@@ -10,9 +10,9 @@ from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.widgets.agent_entries import AgentEntries
-from tui_tasks.tui.widgets.needs_entries import NeedsEntries
-from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Needs
+from tui_tasks.tui.needs.agent_entries import AgentEntries
+from tui_tasks.tui.needs.needs_entries import NeedsEntries
+from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Needs
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

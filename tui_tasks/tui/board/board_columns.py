@@ -16,11 +16,11 @@ from tui_tasks.core.read.pages.list_pages import FIRST, LAST
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.text.glyphs import look
 from tui_tasks.tui import layout
+from tui_tasks.tui.needs.agent_entries import one_line
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, TO_REVIEW
 from tui_tasks.tui.tasks.filter_actions import sorted_by
-from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 if TYPE_CHECKING:

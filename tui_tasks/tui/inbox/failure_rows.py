@@ -28,12 +28,12 @@ from tui_tasks.tui.agents.agent_actions import ask_status, why_not_pending
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.needs.needs_entries import late_words
+from tui_tasks.tui.needs.open_needs import CHECKS, FAILED, JOBS, LATE, LATE_JOBS, Need, jobs_of
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.widgets.needs_entries import late_words
-from tui_tasks.tui.widgets.open_needs import CHECKS, FAILED, JOBS, LATE, LATE_JOBS, Need, jobs_of
 from tui_tasks.tui.work import work_actions
 
 OUTPUT_LINES: Final = 200

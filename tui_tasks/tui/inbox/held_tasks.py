@@ -24,11 +24,11 @@ from tui_tasks.tui.inbox.held_text import changed_fields, content, held_lines, i
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.inputs.editor import TextDialog
+from tui_tasks.tui.needs.open_needs import HELD, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import task_text
-from tui_tasks.tui.widgets.open_needs import HELD, Need
 
 _ACCEPTED: Final = "Accepted"
 

@@ -18,9 +18,9 @@ from tui_tasks.tui.inbox.inbox_lines import InboxLine, kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.needs.open_needs import FAILED, HELD, JOBS, LATE, LATE_JOBS
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks.mark_actions import mark_one, mark_range
-from tui_tasks.tui.widgets.open_needs import FAILED, HELD, JOBS, LATE, LATE_JOBS
 from tui_tasks.tui.work import attaching
 
 if TYPE_CHECKING:

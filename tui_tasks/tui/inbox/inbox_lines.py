@@ -25,11 +25,11 @@ from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.needs.open_needs import AGENTS, ASKS, FAILURES, Need, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, FAILURES, Need, Needs
 
 
 class InboxItem(msgspec.Struct, frozen=True):

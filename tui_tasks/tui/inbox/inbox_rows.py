@@ -18,13 +18,13 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, RowSource
+from tui_tasks.tui.needs.open_needs import is_new
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter, nothing_matches
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import is_new
 
 # In cells: the narrowest text; an age; a project.
 _LEAST: Final = 8

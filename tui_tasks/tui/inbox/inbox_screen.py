@@ -41,13 +41,13 @@ from tui_tasks.tui.inbox.row_sources import LeftTasks, StuckAgents, WorkToReview
 from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
+from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
-from tui_tasks.tui.widgets.open_needs import CAN_BE_HIDDEN
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching

@@ -28,10 +28,10 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, why_not_given_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.needs.open_needs import AGENTS, REVIEW, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.open_needs import AGENTS, REVIEW, Need
 from tui_tasks.tui.work import work_actions
 from tui_tasks.tui.work.review_rows import file_summary
 

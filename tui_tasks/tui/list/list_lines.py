@@ -14,15 +14,15 @@ from tui_tasks.text.glyphs import BAR, LOOKS, shares, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui import layout
+from tui_tasks.tui.needs.agent_entries import one_line
+from tui_tasks.tui.needs.open_needs import FAILED, Needs
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.projects import is_dialects_own
 from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
-from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.counts_line import Changes
-from tui_tasks.tui.widgets.open_needs import FAILED, Needs
 from tui_tasks.tui.widgets.screen_head import end_of_rows
 
 # In cells: the bar of what is done, and the least of it that is shown.

@@ -16,6 +16,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out, tag_parts
+from tui_tasks.tui.needs.agent_entries import one_line
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.app_state import AppState
@@ -35,7 +36,6 @@ from tui_tasks.tui.tasks.task_text import (
     standstill_lasts,
     state_look,
 )
-from tui_tasks.tui.widgets.agent_entries import one_line
 
 # In cells: the room from which a row keeps the tags that the filter finds.
 _LEAST_FOUND = 50

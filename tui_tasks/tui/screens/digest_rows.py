@@ -20,14 +20,14 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
+from tui_tasks.tui.needs.need_counts import NeedCounts
+from tui_tasks.tui.needs.open_needs import LATE, LATE_JOBS, Need, counted_by_word, tally
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import Group
-from tui_tasks.tui.widgets.need_counts import NeedCounts
-from tui_tasks.tui.widgets.open_needs import LATE, LATE_JOBS, Need, counted_by_word, tally
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],

@@ -24,14 +24,14 @@ from tui_tasks.dialects.requests.filter_syntax import Parsed, parse
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.needs.need_counts import Count, NeedCounts
+from tui_tasks.tui.needs.open_needs import ASKS, Need, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import ShownWords
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.need_counts import Count, NeedCounts
-from tui_tasks.tui.widgets.open_needs import ASKS, Need, Needs
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 NO_PROJECT: Final = "(no project)"

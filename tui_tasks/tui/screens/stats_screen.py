@@ -26,12 +26,12 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import ScrollKeys
+from tui_tasks.tui.needs.open_needs import AGENTS, ALL, CHECKS, FAILED, JOBS, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, drawn, whole_failures
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.open_needs import AGENTS, ALL, CHECKS, FAILED, JOBS, Needs
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

@@ -17,20 +17,20 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
 from tui_tasks.text.times import DAY, age_lasts, count, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
+from tui_tasks.tui.needs.agent_entries import AgentEntries, AgentEntry, one_line
+from tui_tasks.tui.needs.need_counts import Count, NeedCounts
+from tui_tasks.tui.needs.open_needs import AGENTS, LATE, LATE_JOBS, Need, Needs, came_by_time, is_new, late_number
 from tui_tasks.tui.painting.styles import NEW, parts_width
 from tui_tasks.tui.rows.row_painter import GUTTER
-from tui_tasks.tui.widgets.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import Group, GroupLine, as_of_words
-from tui_tasks.tui.widgets.need_counts import Count, NeedCounts
-from tui_tasks.tui.widgets.open_needs import AGENTS, LATE, LATE_JOBS, Need, Needs, came_by_time, is_new, late_number
 
 if TYPE_CHECKING:
     from textual.geometry import Size
 
+    from tui_tasks.tui.needs.changes_text import Way
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.changes_text import Way
 
 # Between two counts: where there is room on a wide screen, and elsewhere.
 _WIDE_GAP: Final = "   "
@@ -121,7 +121,7 @@ class Changes:
         if not self.are_there():
             return []
         # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.widgets import changes_text
+        from tui_tasks.tui.needs import changes_text
 
         return changes_text.change_ways(self._context, self._needs.all())
 
@@ -130,7 +130,7 @@ class Changes:
         mark = f"{sign('changed', ascii_only=self._context.ascii_only)} "
         if words in (_NONE_CHANGED, _ZERO_CHANGED):
             return [(mark, "$muted"), (", ".join(words), "$muted")]
-        from tui_tasks.tui.widgets import changes_text
+        from tui_tasks.tui.needs import changes_text
 
         return [(mark, NEW), *changes_text.toned(self._context, words)]
 

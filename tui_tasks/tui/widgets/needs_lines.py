@@ -15,13 +15,8 @@ from textual.geometry import Size
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
-from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
-from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
-from tui_tasks.tui.widgets.agent_entries import WHO
-from tui_tasks.tui.widgets.counts_line import Changes, has_row_of_changes
-from tui_tasks.tui.widgets.foot_line import Act
-from tui_tasks.tui.widgets.open_needs import (
+from tui_tasks.tui.needs.agent_entries import WHO
+from tui_tasks.tui.needs.open_needs import (
     AGENTS,
     ALL,
     ASKS,
@@ -37,10 +32,15 @@ from tui_tasks.tui.widgets.open_needs import (
     is_new,
     visit,
 )
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
+from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
+from tui_tasks.tui.widgets.counts_line import Changes, has_row_of_changes
+from tui_tasks.tui.widgets.foot_line import Act
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.needs.needs_entries import Entry
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.needs_entries import Entry
 
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
 _SHARE: Final = 8
@@ -141,7 +141,7 @@ class NeedsText(TextDrawing):
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
-        from tui_tasks.tui.widgets import needs_entries
+        from tui_tasks.tui.needs import needs_entries
 
         words = needs_entries.NeedsEntries(self.context, self.lasts)
         shown = self._chosen(needs, rows) if len(needs) > rows else needs

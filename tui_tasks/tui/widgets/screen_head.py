@@ -15,14 +15,14 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
+from tui_tasks.tui.needs.agent_entries import one_line
+from tui_tasks.tui.needs.open_needs import ALL, Need, Needs
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
-from tui_tasks.tui.widgets.agent_entries import one_line
 from tui_tasks.tui.widgets.agent_line import AgentLines
 from tui_tasks.tui.widgets.counts_line import Changes, Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import Group, as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
-from tui_tasks.tui.widgets.open_needs import ALL, Need, Needs
 
 if TYPE_CHECKING:
     from textual.geometry import Size

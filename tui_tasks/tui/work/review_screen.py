@@ -22,6 +22,7 @@ from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import is_wide
+from tui_tasks.tui.needs.open_needs import ALL, REVIEW
 from tui_tasks.tui.painting.line_painter import FrameLine, rule, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider, TextLines
@@ -30,7 +31,6 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
-from tui_tasks.tui.widgets.open_needs import ALL, REVIEW
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import review_text

@@ -17,8 +17,8 @@ from tui_tasks.core.job_snapshots import ON_TIME, is_late
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.core.unjournaled.local_values import key_of_agent, key_of_job, key_of_left, key_of_task
+from tui_tasks.tui.needs.agent_entries import TROUBLE, AgentEntries, AgentEntry
 from tui_tasks.tui.state.app_state import MAX_DUE, MAX_NEXT_JOBS
-from tui_tasks.tui.widgets.agent_entries import TROUBLE, AgentEntries, AgentEntry
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.agents.agent_views import AgentView

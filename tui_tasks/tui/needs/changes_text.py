@@ -15,7 +15,7 @@ from tui_tasks.core.snapshots import verified
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.widgets.open_needs import AGENTS, ASKS, Need, came_by_time, is_new
+from tui_tasks.tui.needs.open_needs import AGENTS, ASKS, Need, came_by_time, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine

@@ -13,10 +13,10 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.needs import open_needs
+from tui_tasks.tui.needs.agent_entries import WHO, one_line
+from tui_tasks.tui.needs.open_needs import Need
 from tui_tasks.tui.tasks.task_text import failed_check
-from tui_tasks.tui.widgets import open_needs
-from tui_tasks.tui.widgets.agent_entries import WHO, one_line
-from tui_tasks.tui.widgets.open_needs import Need
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
