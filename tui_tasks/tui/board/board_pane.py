@@ -20,13 +20,13 @@ from tui_tasks.tui import layout
 from tui_tasks.tui.board.board_columns import NARROW, WIDE, CardCounts, CardsOfColumn, ColumnSpec, columns_at, title_of
 from tui_tasks.tui.board.card_actions import MOVES, CardMoves, ColumnActions
 from tui_tasks.tui.board.card_column import BoardTabs, CardArea, Column, ColumnHead
-from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.task_pane import Detail, TaskPane
+from tui_tasks.tui.widgets.filter_bar import FilterBar
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 

@@ -15,7 +15,6 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import Filter
 from tui_tasks.tui import layout
-from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.list.list_lines import ListLines, side_width
@@ -25,6 +24,7 @@ from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 from tui_tasks.tui.tasks.task_pane import Detail, TaskPane
+from tui_tasks.tui.widgets.filter_bar import FilterBar
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 

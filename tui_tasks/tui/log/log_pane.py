@@ -18,7 +18,6 @@ from tui_tasks.core.read.pages.log_lines import KINDS
 from tui_tasks.core.read.pages.task_filter import ALL, Filter, Term
 from tui_tasks.dialects.requests.filter_syntax import Language
 from tui_tasks.tui import layout
-from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.log.log_actions import LogActions
@@ -27,6 +26,7 @@ from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows, LogRule
 from tui_tasks.tui.log.log_text import MARKS
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.filter_bar import FilterBar
 from tui_tasks.tui.widgets.screen_bases import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project", "number"), {"kind": tuple(KINDS)})

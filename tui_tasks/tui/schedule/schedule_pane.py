@@ -17,7 +17,6 @@ from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.dialects.requests.filter_syntax import Language, Parsed
 from tui_tasks.text.times import count
 from tui_tasks.tui import layout
-from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -30,6 +29,7 @@ from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobList, JobRows, titled_rule
 from tui_tasks.tui.schedule.timeline import Timeline
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.filter_bar import FilterBar
 from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 

@@ -17,7 +17,6 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.text.glyphs import sign
-from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import FAR, PRESS_AGAIN, LateController, RowMoves
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
@@ -29,6 +28,7 @@ from tui_tasks.tui.tasks.filter_actions import FilterActions, SortActions
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.tasks.task_guards import UnreadTasks
+from tui_tasks.tui.widgets.filter_bar import FilterBar
 from tui_tasks.tui.widgets.screen_bases import Pane
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
