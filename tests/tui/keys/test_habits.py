@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import TextArea
 
 from tests.tui.driving import opened, order, said, settle, shown, task, until
 from tui_tasks.core.commit import journal
@@ -276,3 +277,14 @@ async def test_an_undo_in_list_or_board_asks_before_it_reverts_a_change_of_a_job
         assert "Undo “" in shown(app) and job_queries.job(app.link.db, jobs[2]).enabled is False
         await settle(pilot, "escape", "4", "u")
         assert job_queries.job(app.link.db, jobs[2]).enabled is True
+
+
+@pytest.mark.parametrize("keys", [("n",), ("slash",), ("m",), ("a", "m"), ("e",)])
+async def test_the_keys_that_step_in_a_shell_step_in_every_input_and_open_no_search_over_it(app, plan, keys):
+    async with opened(app) as pilot:
+        app.context.navigation.go_to(plan[6])
+        await settle(pilot, *keys)
+        screen, line = app.screen, app.focused
+        await settle(pilot, "ctrl+u", "x", "y", "ctrl+b", "ctrl+b", "z", "ctrl+f", "w")
+        assert app.screen is screen and app.focused is line
+        assert (line.text if isinstance(line, TextArea) else line.value) == "zxwy"

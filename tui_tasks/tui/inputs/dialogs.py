@@ -91,7 +91,9 @@ class WordLine(ResilientMessages, Input, NoRelayout):
 
     def does(self, key: str) -> Callable[[], object] | None:
         """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
-        return self._keys.get(key, _do_nothing if key in ("tab", "shift+tab") else None)
+        # Steps are as in every shell; no search opens over what is being typed.
+        steps = {"ctrl+f": self.action_cursor_right, "ctrl+b": self.action_cursor_left}
+        return self._keys.get(key, _do_nothing if key in ("tab", "shift+tab") else steps.get(key))
 
 
 def _do_nothing() -> None:

@@ -196,7 +196,9 @@ class LongText(TextArea):
 
     def does(self, key: str) -> Callable[[], object] | None:
         """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
-        return self._add_line if key in _NEW_LINE else None
+        # As in every shell; no search opens over what is being typed.
+        steps = {"ctrl+f": self.action_cursor_right, "ctrl+b": self.action_cursor_left}
+        return self._add_line if key in _NEW_LINE else steps.get(key)
 
     def _add_line(self) -> None:
         self._insert("\n")
