@@ -17,12 +17,11 @@ from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import CheckDefinition, Work
 from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries, work_text
+from tui_tasks.core.read import ask_queries, check_queries, digest_lines, work_queries, work_text
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask
-from tui_tasks.core.read.digest_entries import EventEntry
 from tui_tasks.core.read.digest_failures import failed
-from tui_tasks.core.read.digest_lines import GROUPS, PARTS, DigestLine, merged
+from tui_tasks.core.read.digest_lines import GROUPS, PARTS, DigestLine, EventEntry, merged
 from tui_tasks.core.read.digest_proof import reported, without_checks
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.unjournaled import local_values
@@ -147,7 +146,7 @@ def filed(
     """Return a line for each list and agent that has filed tasks there since, and for each job of an agent's; without
     those that other lines name.
     """
-    others = {entry.task: entry for entry in digest_entries.filed_entries(created, named)}
+    others = {entry.task: entry for entry in digest_lines.filed_entries(created, named)}
     groups: dict[tuple[str, str], list[Any]] = {}
     for task, name, deleted, uid, home in map(journal.as_text, db.sql(_FILED, (_array(others),))):
         seq, at, actor, _ = others[task]
@@ -312,8 +311,8 @@ def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
 
 def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[DigestLine]) -> list[DigestLine]:
     """Return all lines; a task or job that one names has no other below it, but for questions about it."""
-    statuses = digest_entries.statuses(db, after, since)
-    events, created = digest_entries.events(db, after, since)
+    statuses = digest_lines.statuses(db, after, since)
+    events, created = digest_lines.events(db, after, since)
     urgent = merged([*needing, *failed(db, statuses, events, now)])
     named = {line.subject for line in urgent}
     done = reported(db, statuses, events, named)

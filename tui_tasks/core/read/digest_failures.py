@@ -15,8 +15,16 @@ from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import job_lines, job_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.digest_entries import EventEntry, StatusEntry
-from tui_tasks.core.read.digest_lines import CLAIM_LAPSED, FAILED, OK_AGAIN, PUT_AWAY, DigestLine, Recovery
+from tui_tasks.core.read.digest_lines import (
+    CLAIM_LAPSED,
+    FAILED,
+    OK_AGAIN,
+    PUT_AWAY,
+    DigestLine,
+    EventEntry,
+    Recovery,
+    StatusEntry,
+)
 from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import check_queries, work_queries, work_text
-from tui_tasks.core.read.digest_entries import EventEntry, StatusEntry
-from tui_tasks.core.read.digest_lines import DigestLine
+from tui_tasks.core.read.digest_lines import DigestLine, EventEntry, StatusEntry
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import verified
 
