@@ -340,3 +340,13 @@ async def test_the_help_of_the_digest_begins_with_the_key_that_its_foot_begins_w
         assert lines(app)[-1].startswith(" Enter Entries ")
         await settle(pilot, "question_mark")
         assert re.search(r"Here: digest.*\n > Enter +Open the entries of the line", shown(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_setting_under_the_cursor_says_once_and_whole_what_it_does_but_behind_it_on_a_wide_screen(app, size):
+    async with opened(app, size) as pilot:
+        await settle(pilot, *named("settings"))
+        await settle(pilot, "j", "j")
+        assert app.screen.window.row.entry.words == "quiet_after"
+        assert "Seconds of silence after which an agent of the channel is quiet." in " ".join(shown(app).split())
+        assert (app.screen.query_one("#about").region.height > 0) == (size[0] < 100)

@@ -31,7 +31,8 @@ class PaletteEntry:
 
     `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`; one without a title parts
     groups where there is room. `words` also find it; `word` comes first where exactly that is typed. `color` is the
-    style of `key`, in place of that of keys. One that `is_last` comes after all others, whatever is typed.
+    style of `key`, in place of that of keys. One that `is_last` comes after all others, whatever is typed. Below the
+    list is what the one under the cursor is `about`, where the terminal is not wide.
     """
 
     title: str
@@ -45,6 +46,7 @@ class PaletteEntry:
     word: str = ""
     color: str = ""
     is_last: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,7 @@ class Picker(Dialog[None]):
         self._undo_looks = left
         self._closes_by_quit = closes_by_quit
         self._is_chooser = self._is_moving = is_chooser
+        self._about = Static("", id="about")
 
     def compose(self) -> ComposeResult:
         """Compose the input and the entries, below the Now line."""
@@ -234,6 +237,8 @@ class Picker(Dialog[None]):
                 yield PickerWords(id="search", keys=self._keys())
             yield Static("")
             yield self.window
+            if any(entry.about for entry in self._entries):
+                yield self._about
             yield FootLine(self.context, id="foot")
 
     def _keys(self) -> dict[str, Callable[[], object]]:
@@ -326,6 +331,7 @@ class Picker(Dialog[None]):
         """Preview the entry, if it has a preview."""
         event.stop()
         row = self.window.row
+        self._about.update(plain(row.entry.about if row is not None else "", "$muted"))
         if row is not None and row.entry.look is not None:
             row.entry.look()
         elif self._undo_looks is not None:

@@ -48,7 +48,13 @@ def settings_list(context: Context) -> Picker:
     entries += [PaletteEntry(safe_line(text, 200), run=edit) for text in wrong]
     for field in msgspec.structs.fields(Config):
         entries += [
-            PaletteEntry(f"{named:<{_VALUES}}  {about}", source, run=edit, words=field.name)
+            PaletteEntry(
+                f"{named:<{_VALUES}}  {about}",
+                source,
+                run=edit,
+                words=field.name,
+                about=config.description(field),
+            )
             for named, source, about in _rows(context.config, held, field, held_text, path.name)
         ]
     return Picker(context, "/", entries, enter="Edit the file", is_chooser=True)

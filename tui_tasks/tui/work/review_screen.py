@@ -51,7 +51,7 @@ _ENDS: Final = 4
 _LEAST_FILES: Final = 3
 # What has rows above a review, and how many at most.
 _ABOVE: Final = tuple(kind for kind in ALL if kind != REVIEW)
-_MOST_ABOVE: Final = 4
+_MOST_ABOVE: Final = 5
 
 
 class ReviewScreen(Overlay):
