@@ -161,20 +161,16 @@ async def test_an_answered_question_stays_in_the_detail_with_its_answer_whose_th
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
-@pytest.mark.parametrize(
-    ("place", "word", "prompt"), [(5, "m Message", "Message to claude-1"), (8, "m Note", "Note into")]
-)
-async def test_the_foot_of_a_detail_says_whether_a_text_goes_to_the_agent_or_into_the_log(
-    plan, make_app, pane, place, word, prompt
-):
+async def test_the_foot_of_a_detail_says_whether_a_text_goes_to_the_agent_or_into_the_log(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)
     async with opened(app, (80, 24)) as pilot:
-        app.navigation.go_to(plan[place])
-        await press(app, pilot, "enter")
-        assert word in lines(app)[-1]
-        await pilot.press("m")
-        await pilot.pause()
-        assert prompt in shown(app)
+        for place, word, prompt in ((5, "m Message", "Message to claude-1"), (8, "m Note", "Note into")):
+            app.navigation.go_to(plan[place])
+            await press(app, pilot, "enter")
+            assert word in lines(app)[-1]
+            await settle(pilot, "m")
+            assert prompt in shown(app)
+            await settle(pilot, "escape", "escape")
 
 
 async def test_the_detail_below_the_list_has_due_date_estimate_and_tags_where_there_is_room(plan, make_app):
