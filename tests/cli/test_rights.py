@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,9 +71,10 @@ LINES = {
 SCREENS = ("", "web")
 
 
-@pytest.fixture
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "tasks.db"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database that tests copy."""
+    path = tmp_path_factory.mktemp("made") / "tasks.db"
     with Store(str(path)) as store:
         (home,) = store.commit(EnsureList("work", "task"), actor="bob", now=START)
         store.commit(AddTask("Ship it", home.uid), actor="bob", now=START)
@@ -82,6 +84,12 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         job = CreateJob("nightly", "adhoc", "", "Back up", "UTC", dedicated_context=True)
         (made,) = store.commit(job, actor="bob", now=START)
         store.commit(RunJob(made.uid), actor="bob", now=START)
+    return path
+
+
+@pytest.fixture
+def database(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = Path(shutil.copy(made, tmp_path / "tasks.db"))
     monkeypatch.setenv("TUI_TASKS_DB", str(path))
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "no-config"))
     monkeypatch.chdir(tmp_path)

@@ -137,10 +137,12 @@ def test_nothing_but_replies_goes_to_a_channel_whose_standard_error_is_closed(ru
 def test_what_the_encoding_has_no_letter_for_is_escaped(run, encoding: str) -> None:
     name = "é☃\U0001f600"
     assert run(f"add {name}").returncode == 0
-    for command in ("ls", "prime", f"show {json.loads(run('next --json').stdout)['uid']}", "config"):
+    for command in ("prime", f"show {json.loads(run('next --json').stdout)['uid']}", "config"):
         done = run(command, PYTHONIOENCODING=encoding)
         assert (done.returncode, done.stderr) == (0, b""), command
-    assert b"\\u2603\\ud83d\\ude00" in run("ls", PYTHONIOENCODING=encoding).stdout
+    done = run("ls", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u2603\\ud83d\\ude00" in done.stdout
     (held,) = json.loads(run("ls --json", PYTHONIOENCODING=encoding).stdout.decode(encoding))
     assert held["name"] == name
 

@@ -24,24 +24,23 @@ def url(machine, server_url):
     return server_url
 
 
-@pytest.mark.parametrize(
-    ("command", "says"),
-    [
-        (("digest",), "entry of the journal"),
-        (("export", "jsonl"), '"Build"'),
-        (("lists",), "1 open of 1"),
-        (("prime",), "Open tasks: 1"),
-        (("agents",), "No agents: `tui-tasks setup claude` connects one."),
-        (("asks",), "No open questions."),
-        (("show", "1"), "Build"),
-        (("sync-file", "--once", "{folder}/team.jsonl"), ""),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
-)
-def test_a_command_that_reads_shows_what_another_machine_wrote(url, tmp_path, command, says):
-    done = run("--db", url, *(word.format(folder=tmp_path) for word in command))
-    assert done.returncode == 0, done.stderr
-    assert says in done.stdout
+def test_a_command_that_reads_shows_what_another_machine_wrote(url, machine, tmp_path):
+    for at, (command, says) in enumerate(
+        (
+            (("digest",), "entry of the journal"),
+            (("export", "jsonl"), '"Build"'),
+            (("lists",), "1 open of 1"),
+            (("prime",), "Open tasks: 1"),
+            (("agents",), "No agents: `tui-tasks setup claude` connects one."),
+            (("asks",), "No open questions."),
+            (("show", "1"), "Build"),
+            (("sync-file", "--once", f"{tmp_path}/team.jsonl"), ""),
+        )
+    ):
+        machine(f"here-{at}")
+        done = run("--db", url, *command)
+        assert done.returncode == 0, done.stderr
+        assert says in done.stdout, command
 
 
 def test_an_import_goes_to_the_server(url, machine, tmp_path):

@@ -81,28 +81,28 @@ def test_what_a_role_names_a_column_on_the_server_is_no_part_of_a_statement(open
     assert db.sql("SELECT agent, key, reply FROM kept_reply").fetchall() == [("codex", "k", "{}")]
 
 
-@pytest.mark.parametrize(
-    ("kind", "key", "value"),
-    [
-        ("kept_reply", '["codex", "k"]', '{"fingerprint": "f"}'),
-        ("kept_reply", '["codex", "k"]', '{"fingerprint": "f", "reply": {"a": 1}, "at": 1}'),
-        ("kept_reply", '["codex", "k"]', f'{{"fingerprint": "f", "reply": "r", "at": {1 << 70}}}'),
-        ("kept_reply", '["codex"]', '{"fingerprint": "f", "reply": "r", "at": 1}'),
-        ("kept_reply", '{"agent": "codex"}', "[]"),
-        ("kept_reply", '["codex", [1]]', None),
-        ("taken_in", "no JSON", '{"at": 1}'),
-        ("unfinished_change", '["no number"]', '{"actor": "a", "lock": "1@m"}'),
-        ("sqlite_master", '["x"]', "{}"),
-    ],
+NO_ROWS = (
+    ("kept_reply", '["codex", "k1"]', '{"fingerprint": "f"}'),
+    ("kept_reply", '["codex", "k2"]', '{"fingerprint": "f", "reply": {"a": 1}, "at": 1}'),
+    ("kept_reply", '["codex", "k3"]', f'{{"fingerprint": "f", "reply": "r", "at": {1 << 70}}}'),
+    ("kept_reply", '["codex"]', '{"fingerprint": "f", "reply": "r", "at": 1}'),
+    ("kept_reply", '{"agent": "codex"}', "[]"),
+    ("kept_reply", '["codex", [1]]', None),
+    ("taken_in", "no JSON", '{"at": 1}'),
+    ("unfinished_change", '["no number"]', '{"actor": "a", "lock": "1@m"}'),
+    ("sqlite_master", '["x"]', "{}"),
 )
-def test_what_is_no_row_on_the_server_stops_no_replica(opened_on, cluster, database, kind, key, value):
+
+
+def test_what_is_no_row_on_the_server_stops_no_replica(opened_on, cluster, database):
     here = opened_on("a")
+    db = here._session.store.db
     with cluster.connect(database) as owner:
         head = owner.execute("SELECT seq, hash FROM tui_tasks.head").fetchone()
-        append(owner, head, [], [(kind, key, value), ("taken_in", '["after"]', '{"at": 5}')])
-    db = here._session.store.db
-    db.catch_up()
-    assert db.sql("SELECT name, at FROM taken_in").fetchall() == [("after", 5)]
+        for at, no_row in enumerate(NO_ROWS):
+            append(owner, head, [], [no_row, ("taken_in", '["after"]', f'{{"at": {at}}}')])
+            db.catch_up()
+            assert db.sql("SELECT name, at FROM taken_in").fetchall() == [("after", at)], no_row
     assert db.sql("SELECT count(*) FROM kept_reply").fetchall() == [(0,)]
     here.call("tasklist:add_task", {"name": "Build"})
     assert names(opened_on("b")) == ["Build"]

@@ -611,7 +611,7 @@ def test_a_cut_question_never_loses_the_beginning_of_what_it_asks(asked: str, ce
     assert safe.safe_question(asked, cells) == cut
 
 
-@pytest.mark.parametrize("cells", range(1, 60))
-def test_a_cut_question_is_never_wider_than_its_room(cells: int) -> None:
-    for asked in ("描述" * 20 + "? 确定吗", "Bash: rm -rf build/ && make all && make install", "a" * 90, "? " * 40):
-        assert cell_len(safe.safe_question(asked, cells)) <= cells
+def test_a_cut_question_is_never_wider_than_its_room() -> None:
+    for cells in range(1, 60):
+        for asked in ("描述" * 20 + "? 确定吗", "Bash: rm -rf build/ && make all && make install", "a" * 90, "? " * 40):
+            assert cell_len(safe.safe_question(asked, cells)) <= cells
