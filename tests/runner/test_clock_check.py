@@ -15,7 +15,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import journal
-from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
+from tui_tasks.core.operations.jobs import DropDecided, EndRun, ExpireRuns, RunJob
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
@@ -304,10 +304,10 @@ def test_what_was_begun_is_not_taken_back_nor_begun_again(stores, machine):
     jobs.claim(begun.uid)
     jobs.begin(begun.uid)
     clock.wrong = 0
-    assert jobs.commit(TakeBackDue(job.uid, jobs.job(job.uid).decided_until)) is True
+    assert jobs.commit(DropDecided(job.uid, jobs.job(job.uid).decided_until)) is True
     assert [run.uid for run in jobs.runs(job.uid)] == [begun.uid]
     assert jobs.job(job.uid).active == 1
-    assert jobs.commit(TakeBackDue(job.uid, jobs.job(job.uid).decided_until)) is False
+    assert jobs.commit(DropDecided(job.uid, jobs.job(job.uid).decided_until)) is False
     assert replayed(stores[0]) == tables(stores[0].db)
 
 
@@ -320,9 +320,9 @@ def test_a_clock_from_before_a_job_was_made_takes_its_decisions_back_once(stores
     clock.wrong = -5 * HOUR
     ahead = job_queries.decided_ahead(stores[0].db, clock())
     assert list(ahead) == [job.uid]
-    jobs.commit(TakeBackDue(job.uid, ahead[job.uid]))
+    jobs.commit(DropDecided(job.uid, ahead[job.uid]))
     before = journal.newest(stores[0].db)
-    assert jobs.commit(TakeBackDue(job.uid, jobs.job(job.uid).decided_until)) is False
+    assert jobs.commit(DropDecided(job.uid, jobs.job(job.uid).decided_until)) is False
     assert journal.newest(stores[0].db) == before
 
 
@@ -335,7 +335,7 @@ def test_a_process_that_was_suspended_takes_back_nothing_that_was_decided_meanwh
     jobs.decide(job.uid)
     before = jobs.job(job.uid)
     clock.wrong = -HOUR  # what it read before it was suspended
-    assert jobs.commit(TakeBackDue(job.uid, stale)) is False
+    assert jobs.commit(DropDecided(job.uid, stale)) is False
     assert jobs.job(job.uid) == before
 
 

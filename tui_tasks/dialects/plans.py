@@ -51,11 +51,6 @@ TASKS = Actions(
 MAX_NOTES = 100
 
 
-def _task_json_of(call: Call, uid: str) -> dict[str, Any]:
-    task = task_queries.task(call.db, uid)
-    return task_json(task, PlanIds(call)[task.list_id])
-
-
 TASKS.action("create_plan", NewPlan, writes=True)(create_plan)
 TASKS.action("add_tasks", MoreTasks, writes=True)(add_tasks)
 
@@ -162,7 +157,8 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     call.run(EditTask(given.id, {name: value for name, value in changes.items() if value is not None}))
     if given.notes is not None:
         call.run(LogTask(given.id, given.notes))
-    return _task_json_of(call, given.id)
+    task = task_queries.task(call.db, given.id)
+    return task_json(task, PlanIds(call)[task.list_id])
 
 
 class _Notes(Arguments):

@@ -25,7 +25,7 @@ from tui_tasks.core.errors import Refusal, RoleRefused, StorageFailed
 from tui_tasks.core.job_snapshots import ON_TIME, Heartbeat, Job, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import NoteStuck
-from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
+from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, DropDecided, ExpireRuns, RequestRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import last_words, stuck_signs
 from tui_tasks.core.read.agents.stuck_causes import Thresholds, causes
@@ -309,7 +309,7 @@ class SchedulerService:
     def _take_back(self, store: Store) -> None:
         """Decide again what a wall clock that was ahead has decided."""
         for uid, until in job_queries.decided_ahead(store.db, self._now() + ON_TIME).items():
-            if self._commit(store, TakeBackDue(uid, until)) == [True]:
+            if self._commit(store, DropDecided(uid, until)) == [True]:
                 _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
 
     def _decide_due(self, store: Store) -> None:

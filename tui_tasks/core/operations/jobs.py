@@ -106,10 +106,10 @@ class DecideDue(Operation, frozen=True):
     uid: str
 
 
-class TakeBackDue(Operation, frozen=True):
+class DropDecided(Operation, frozen=True):
     """Decide again the due times of a job that a wall clock decided too early. Result: whether there were any.
 
-    `decided_until` is the job's value, read before the clock was: a process that was suspended in between takes back
+    `decided_until` is the job's value, read before the clock was: a process that was suspended in between drops
     nothing that another has decided since.
     """
 

@@ -61,11 +61,8 @@ def _expect(entry: Entry, row: Any) -> dict[str, Any]:
         if _encode(getattr(row, name)) != _encode(entry.new[name]):
             what = named(row) if isinstance(row, Task) else f"{entry.entity} {row.name}"
             raise Conflict(f"{name} of {what} has been changed since", id=entry.uid)
-    return {name: _frozen(entry.old[name]) if name in _TUPLES else entry.old[name] for name in names}
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    old = ((name, entry.old[name]) for name in names)
+    return {name: tuple(value) if name in _TUPLES and isinstance(value, list) else value for name, value in old}
 
 
 def _with_ranks_of_now(entry: Entry, task: Task, ranks: Reranks) -> Entry:

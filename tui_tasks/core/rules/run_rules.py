@@ -14,6 +14,7 @@ from tui_tasks.core.operations.jobs import (
     BeginRun,
     ClaimRun,
     DecideDue,
+    DropDecided,
     EndRun,
     ExpireRuns,
     FinishRun,
@@ -21,7 +22,6 @@ from tui_tasks.core.operations.jobs import (
     RequestRun,
     RunJob,
     StopRun,
-    TakeBackDue,
 )
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule, run_steps
@@ -63,9 +63,9 @@ def decide_due(tx: Transaction, op: DecideDue) -> int:
     return len(part)
 
 
-@rule(TakeBackDue)
-def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
-    """Take back decisions about times yet to come, of which no run has begun: they are decided when they come.
+@rule(DropDecided)
+def drop_decided(tx: Transaction, op: DropDecided) -> bool:
+    """Drop decisions about times yet to come, of which no run has begun: they are decided when they come.
 
     A run that is no longer kept may have been for a time that comes again by a clock that is behind. So no time is
     decided anew from before the job was made, or from before its oldest kept run; only runs more than a day ahead do

@@ -115,7 +115,8 @@ def _newest_of(tx: Transaction, op: Undo) -> int:
     if change is None:
         where = f" in {op.project}" if op.project is not None else ""
         instead = ": u on the screen undoes what you did there" if tx.actor == vocab.SHELL else ""
-        raise Conflict(f"{_who_has(tx)} no change to undo{where}{instead}")
+        who_has = {vocab.HUMAN: "you have", vocab.SHELL: "the shell has"}.get(tx.actor, f"{tx.actor} has")
+        raise Conflict(f"{who_has} no change to undo{where}{instead}")
     return change
 
 
@@ -216,10 +217,6 @@ def revert(tx: Transaction, op: Revert) -> tuple[int, tuple[tuple[int, str], ...
         else:
             taken += 1
     return taken, tuple(kept)
-
-
-def _who_has(tx: Transaction) -> str:
-    return {vocab.HUMAN: "you have", vocab.SHELL: "the shell has"}.get(tx.actor, f"{tx.actor} has")
 
 
 class _Parts(NamedTuple):

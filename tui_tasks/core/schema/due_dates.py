@@ -116,7 +116,8 @@ def short(due: str, now: datetime) -> str:
     from tui_tasks.text import times
 
     if _counts_days(due, now):
-        days = (_day_of(due, now) - now.date()).days
+        day = date.fromisoformat(due) if is_day(due) else _local_time_of(due, now).date()
+        days = (day - now.date()).days
         return f"due {times.due(days * times.DAY, 0) if days else 'today'}"
     words = times.due(late_since(due, now), _microseconds(now))
     return words if words.startswith("late") else f"due {words}"
@@ -173,10 +174,6 @@ def _counts_days(due: str, now: datetime) -> bool:
     if is_day(due):
         return not is_overdue(due, now)
     return late_since(due, now) - _microseconds(now) >= times.DAY
-
-
-def _day_of(due: str, now: datetime) -> date:
-    return date.fromisoformat(due) if is_day(due) else _local_time_of(due, now).date()
 
 
 def _local_time_of(due: str, now: datetime) -> datetime:

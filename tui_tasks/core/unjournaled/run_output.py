@@ -55,9 +55,8 @@ class RunLog:
         shown, reached = "", 0
         for start, data in spans:
             if start > reached:
-                shown += (
-                    "" if shown.endswith("\n") or not shown else "\n"
-                ) + f"[… {start - reached:,} bytes left out …]\n"
+                shown += "\n" * (shown != "" and not shown.endswith("\n"))
+                shown += f"[… {start - reached:,} bytes left out …]\n"
             shown += data.decode(errors="replace")
             reached = start + len(data)
         return shown

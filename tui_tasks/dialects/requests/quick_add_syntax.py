@@ -89,7 +89,7 @@ def parse(text: str, now: datetime) -> Draft:
         sign, rest = word[0], word[2:-1] if quoted else word[1:]
         field, _, value = word.partition(":")
         field = field.lower()
-        if sign == "\\" and (rest[:1] in _SIGNS or _names_field(rest)) and rest:
+        if sign == "\\" and (rest[:1] in _SIGNS or rest.partition(":")[0].lower() in FIELDS) and rest:
             words.append(rest)
         elif field in FIELDS and value:
             try:
@@ -167,10 +167,6 @@ def _instead(field: str, value: str, of_list: str) -> str:
         level = _priority(vocab.PRIORITY_LETTERS.get(value.lower(), value))
         return f"type !{vocab.priority_word(level)}" if level is not None else "type !high"
     return f"type {'@' if field in ('who', 'agent') else '#'}{value}"
-
-
-def _names_field(word: str) -> bool:
-    return word.partition(":")[0].lower() in FIELDS
 
 
 def lines_of(text: str) -> list[str]:
