@@ -76,10 +76,10 @@ def test_a_reason_is_cut_before_the_agent_and_the_age_go_and_outlives_them():
     assert row.rstrip().endswith("!"), "a due date that is over has its mark where the date has no room"
 
 
-def test_at_80_columns_notes_begin_in_one_column_which_cuts_a_title_only_beside_a_note_that_is_cut_too():
+def test_at_80_columns_notes_begin_in_one_column_and_give_way_to_a_longer_title():
     titles = ("Ship", "Write integration tests", "Pick a JWT library: jose or pyjwt")
     rows = [shown(RowFacts((title, ""), WHY, True, age="4m", agent="claude-1"), 80) for title in titles]
-    assert [row.index("test_dst_gap") for row in rows] == [25] * 3 and rows[2].startswith("Pick a JWT library: jo…  t")
+    assert [row.index("test_dst_gap") for row in rows] == [25, 25, 35] and rows[2].startswith(f"{titles[2]}  test")
     row = shown(RowFacts((titles[2], ""), ("next", ""), age="4m", agent="claude-1"), 80)
     assert row.startswith(f"{titles[2]}  next ")
     assert shown(RowFacts((titles[2], ""), None, age="4m", agent="claude-1"), 80).startswith(f"{titles[2]}  ")

@@ -109,8 +109,7 @@ class _Row:
 
     def _room_before_note(self) -> int:
         """Return how many cells the title has so that the note begins in its place; 0 in a narrow row, where it begins
-        after the title. A longer title takes what the note can spare before the next column; a reason spares less, and
-        a note that the title would cut spares nothing where titles have no room beside it.
+        after the title. A longer title takes what the note can spare before the next column; a reason spares less.
         """
         facts = self._facts
         if not facts.note or self._room < _NARROW:
@@ -123,10 +122,8 @@ class _Row:
             end -= sum(cell_len(mark) + _GAP for mark, _ in facts.marks) + (1 + _GAP if facts.late else 0)
         elif facts.marks or self._tags or facts.is_reason:
             end = places["mark"]
-        title, note = self._whole["title"], self._whole["note"]
-        if self._room < _TABLE and title + note > end - 2 * _GAP:
-            return before
-        return max(before, min(title, end - 2 * _GAP - min(note, _REASON if facts.is_reason else LEAST_NOTE)))
+        least = min(self._whole["note"], _REASON if facts.is_reason else LEAST_NOTE)
+        return max(before, min(self._whole["title"], end - 2 * _GAP - least))
 
     def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""
