@@ -134,9 +134,6 @@ class Agent:
         """The next event; None after the last."""
         return self._events.get(timeout=deadline)
 
-    def no_event(self) -> bool:
-        return self._events.empty()
-
     def ask(self, tool: str, envelope: dict[str, Any] | None = None, /, **arguments: Any) -> Any:
         """Send one request and take the next reply."""
         self.write({"tool": tool, "arguments": arguments, **(envelope or {})})

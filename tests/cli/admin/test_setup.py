@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -409,38 +410,37 @@ def test_doctor_tells_of_what_is_too_old_refused_or_not_found(
         assert f"the hooks in {each} do not start: tui-tasks is not found" in told
 
 
-@pytest.mark.parametrize("program", HOOKED)
-@pytest.mark.parametrize(
-    ("script", "mode", "said"),
-    [
-        ("#!/nowhere/python\n", 0o755, "No such file or directory"),
-        ("#!/bin/sh\necho broken >&2; exit 3\n", 0o755, "exit status 3, broken"),
-        ("#!/bin/sh\necho hello\n", 0o755, "exit status 0, it is another program"),
-        ("#!/bin/sh\n", 0o644, "is not executable"),
-        (None, 0, "is not found"),
-    ],
-    ids=["interpreter gone", "fails", "another program", "no right to execute", "gone"],
+# Programs that do not start as a hook, with their mode, and what is said of them.
+NOT_STARTED = (
+    ("#!/nowhere/python\n", 0o755, "No such file or directory"),
+    ("#!/bin/sh\necho broken >&2; exit 3\n", 0o755, "exit status 3, broken"),
+    ("#!/bin/sh\necho hello\n", 0o755, "exit status 0, it is another program"),
+    ("#!/bin/sh\n", 0o644, "is not executable"),
 )
+
+
+@pytest.mark.parametrize("program", HOOKED)
 def test_doctor_tries_each_hook_and_tells_why_it_does_not_start(
     folder: Path,
     database: str,
     output: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     program: str,
-    script: str | None,
-    mode: int,
-    said: str,
 ) -> None:
     own = folder.parent / "bin" / "tui-tasks"
     monkeypatch.setattr("tui_tasks.installation.starter", lambda: (str(own),))
     assert run(program, "--user", "--hooks-only") == 0
-    if script is not None:
-        own.parent.mkdir()
+    own.parent.mkdir()
+    for script, mode, said in NOT_STARTED:
         own.write_text(script)
         own.chmod(mode)
+        told = doctor(database, output)
+        assert "do not start: " in told
+        assert said in told
+    shutil.rmtree(own.parent)
     told = doctor(database, output)
     assert "do not start: " in told
-    assert said in told
+    assert "is not found" in told
 
 
 def test_doctor_runs_nothing_that_a_project_names(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
+from tests.formats.round_trips import filled, names
 from tui_tasks.core.commit import journal
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import database_findings
@@ -17,11 +18,9 @@ from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import (
     AddTask,
     ClaimNext,
-    CreatePlan,
     DeleteTask,
     EditTask,
     EnsureList,
-    LinkNodes,
     LogTask,
     MoveTask,
 )
@@ -33,27 +32,6 @@ from tui_tasks.formats.importing import Importer, Outcome
 from tui_tasks.formats.standards import json_lines
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
-
-
-def filled(store: Store, now: int) -> list[str]:
-    """Make two lists and a plan with every kind of field; return the uids of the tasks."""
-
-    def run(*operations):
-        return store.commit(*operations, actor="claude", now=now)
-
-    (home,) = run(EnsureList("tasklist", "tasklist"))
-    (plan,) = run(CreatePlan("Ship it", "all of it", "claude"))
-    (one,) = run(AddTask("first \u202e\x1b[31m\nline", home.uid, "about", tags=("a", "b"), metadata={"x": [1, None]}))
-    (two,) = run(AddTask("second", home.uid, priority=1, depends_on=(one.uid,), fields={"due": "2026-02-01"}))
-    (three,) = run(AddTask("third", plan.uid, key="k", agent="codex", intent="why", fields={"estimate": 90}))
-    run(MoveTask(two.uid, before=one.uid), LogTask(one.uid, "begun"), LinkNodes(one.uid, ("n1",)))
-    run(EditTask(one.uid, {"status": "in_progress"}))
-    store.commit(EditTask(three.uid, {"status": "done", "result": {"ok": True}}), actor="codex", now=now + 7)
-    return [one.uid, two.uid, three.uid]
-
-
-def names(store: Store) -> list[str]:
-    return sorted(task.name for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id))
 
 
 def text_of(store: Store) -> str:
@@ -87,11 +65,11 @@ def test_what_goes_out_comes_back_to_the_byte_and_the_second_import_changes_noth
 ) -> None:
     filled(store, clock())
     text = text_of(store)
-    assert counts(bring(empty, text, clock() + 10**9)) == (3, 0, 0)
+    assert counts(bring(empty, text, clock() + 10**9)) == (4, 0, 0)
     assert text_of(empty) == text
     newest = journal.newest(empty.db)
     again = bring(empty, text, clock() + 2 * 10**9)
-    assert (counts(again), dict(again.lost)) == ((0, 0, 3), {})
+    assert (counts(again), dict(again.lost)) == ((0, 0, 4), {})
     assert journal.newest(empty.db) == newest
     assert list(database_findings.differences(empty.db)) == []
 
@@ -104,7 +82,7 @@ def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
     bring(empty, text, clock())
     empty.commit(Undo(), actor="shell", now=clock())
     assert [line for line in text_of(empty).splitlines() if '"record": "task"' in line] == []
-    assert bring(empty, text, clock()).added == 3
+    assert bring(empty, text, clock()).added == 4
     assert names(empty) == names(store)
     assert list(database_findings.differences(empty.db)) == []
 
@@ -112,22 +90,22 @@ def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
 def test_a_changed_task_is_one_changed_line_and_its_import_changes_that_task_alone(
     store: Store, empty: Store, clock: Clock
 ) -> None:
-    one, _, _ = filled(store, clock())
+    one, *_ = filled(store, clock())
     before = text_of(store)
     bring(empty, before, clock())
     store.commit(EditTask(one, {"name": "other words"}), LogTask(one, "more"), actor="human", now=clock())
     after = text_of(store)
     assert sum(a != b for a, b in zip(before.splitlines(), after.splitlines(), strict=True)) == 1
-    assert counts(bring(empty, after, clock())) == (0, 1, 2)
+    assert counts(bring(empty, after, clock())) == (0, 1, 3)
     assert task_queries.task(empty.db, one).name == "other words"
 
 
 def test_a_moved_task_moves_and_a_deleted_one_comes_back(store: Store, empty: Store, clock: Clock) -> None:
-    one, two, _ = filled(store, clock())
+    one, two, *_ = filled(store, clock())
     bring(empty, text_of(store), clock())
     store.commit(MoveTask(two, after=one), actor="human", now=clock())
     empty.commit(DeleteTask(one), actor="shell", now=clock())
-    assert counts(bring(empty, text_of(store), clock())) == (1, 1, 1)
+    assert counts(bring(empty, text_of(store), clock())) == (1, 1, 2)
     # That it came back is a change of its own.
     assert lines_of(empty, "version", "updated_at") == lines_of(store, "version", "updated_at")
 
@@ -166,9 +144,9 @@ def test_two_who_append_a_task_to_one_file_get_the_same_order(store: Store, empt
 def test_a_rehearsal_tells_the_same_and_keeps_nothing(store: Store, empty: Store, clock: Clock) -> None:
     filled(store, clock())
     newest = journal.newest(empty.db)
-    assert counts(bring(empty, text_of(store), clock(), rehearsal=True)) == (3, 0, 0)
+    assert counts(bring(empty, text_of(store), clock(), rehearsal=True)) == (4, 0, 0)
     assert (journal.newest(empty.db), names(empty)) == (newest, [])
-    assert counts(bring(empty, text_of(store), clock())) == (3, 0, 0)
+    assert counts(bring(empty, text_of(store), clock())) == (4, 0, 0)
 
 
 def test_what_an_agent_has_claimed_is_left_alone_and_told(store: Store, empty: Store, clock: Clock) -> None:
