@@ -37,7 +37,7 @@ from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.needs import open_needs
 from tui_tasks.tui.needs.agent_entries import AgentEntries
-from tui_tasks.tui.needs.open_needs import Need, Needs, counted, tally
+from tui_tasks.tui.needs.open_needs import Kind, Need, Needs, counted, tally
 from tui_tasks.tui.schedule.run_view import RunView
 
 __all__ = ("every_kind",)
@@ -105,7 +105,7 @@ async def test_the_inbox_lists_all_that_is_counted_above_in_the_same_order(every
 def test_each_count_has_one_wording_and_all_that_failed_is_counted_together() -> None:
     assert [counted(number, "question") for number in (0, 1, 2)] == ["0 questions", "1 question", "2 questions"]
     assert [counted(2, word) for word in ("failed", "late")] == ["2 failed", "2 late"]
-    failed = (open_needs.AGENTS, open_needs.FAILED, open_needs.JOBS, open_needs.CHECKS)
+    failed = (Kind.AGENTS, Kind.FAILED, Kind.JOBS, Kind.CHECKS)
     words = ("failed", "failed", "failed", "check failed")
     assert tally(Need(kind, str(kind), word) for kind, word in zip(failed, words, strict=True)) == {"failed": 4}
 
@@ -120,12 +120,12 @@ async def test_a_failed_check_is_no_question_on_a_small_screen(plan, make_app, c
 
 def test_questions_of_one_instant_stand_in_the_order_of_the_inbox() -> None:
     asks = [Ask(at, uid, "a", "Which?", (), None, NOW, None, "open", None, None) for at, uid in enumerate("cab")]
-    needs = [Need(open_needs.ASKS, ask.uid, "question", ask.opened_at, row=ask) for ask in reversed(asks)]
+    needs = [Need(Kind.ASKS, ask.uid, "question", ask.opened_at, row=ask) for ask in reversed(asks)]
     assert [need.row for need in sorted(needs, key=lambda need: need.order)] == sorted(asks, key=ask_queries.by_age)
 
 
 def test_failures_in_one_row_are_as_old_as_the_newest_of_them():
-    needs = [Need(open_needs.FAILED, uid, "failed", at, uid, row=uid) for at, uid in enumerate("abc", NOW)]
+    needs = [Need(Kind.FAILED, uid, "failed", at, uid, row=uid) for at, uid in enumerate("abc", NOW)]
     (one,) = open_needs.grouped(needs, lambda need: "no such host")
     assert (one.at, one.count, [part.at for part in one.parts]) == (NOW + 2, 3, [NOW, NOW + 1, NOW + 2])
 

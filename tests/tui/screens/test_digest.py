@@ -19,7 +19,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.task_app import TaskApp
-from tui_tasks.tui.needs.open_needs import JOBS, Need
+from tui_tasks.tui.needs.open_needs import Kind, Need
 from tui_tasks.tui.screens import digest_screen
 from tui_tasks.tui.screens.digest_rows import DigestRows
 from tui_tasks.tui.screens.digest_screen import DigestScreen
@@ -161,7 +161,7 @@ async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, pla
             DigestLine("filed", "filed", "b", "Fix it", "planner", "", NOW),
             DigestLine("failed", "run", "c", "Digest mail", "", "", NOW, count=7, state="failed"),
         ]
-        needs = [Need(JOBS, "job:c", "failed")]
+        needs = [Need(Kind.JOBS, "job:c", "failed")]
         text = " ".join(part for group in drawing.counts(needs, lines_, 120) for part, _ in group.parts)
     assert "31 done" in text and "13 filed" in text and "1 failed" in text
 

@@ -29,7 +29,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections, local_values
 from tui_tasks.tui.layout import has_air
 from tui_tasks.tui.needs.needs_entries import NeedsEntries
-from tui_tasks.tui.needs.open_needs import FAILED, HELD, Need
+from tui_tasks.tui.needs.open_needs import Kind, Need
 
 PLACES = ("1", "2", "3", "4", "a", "A", "D", "S")
 LATE = "! S3 Restore test: due 19:50, no scheduler runs"
@@ -312,9 +312,9 @@ async def test_what_happens_to_a_task_after_its_failure_was_hidden_is_said(plan,
         await until(pilot, lambda: counts_line(app).endswith("• unseen since 20:15: edited #8"))
 
 
-@pytest.mark.parametrize("kind", [FAILED, HELD])
+@pytest.mark.parametrize("kind", [Kind.FAILED, Kind.HELD])
 async def test_one_that_is_left_besides_those_that_are_read_is_said_as_one_more(plan, make_app, kind):
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
-        need = Need(kind, {FAILED: "failed", HELD: "held"}[kind], "failed", count=1)
+        need = Need(kind, {Kind.FAILED: "failed", Kind.HELD: "held"}[kind], "failed", count=1)
         assert NeedsEntries(app.context, lambda span: None).entry(need).text == f"1 more {need.word}"

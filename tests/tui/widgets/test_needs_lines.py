@@ -13,7 +13,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.tui.needs import open_needs
-from tui_tasks.tui.needs.open_needs import ASKS, CHECKS, FAILED, HELD, JOBS, REVIEW, Need
+from tui_tasks.tui.needs.open_needs import Kind, Need
 from tui_tasks.tui.widgets.needs_lines import chosen
 
 
@@ -59,9 +59,24 @@ async def test_a_high_screen_has_as_many_rows_as_fit_and_the_counts_tell_of_the_
 
 
 def test_a_failure_never_gives_way_to_a_review_or_a_proposal():
-    kinds = ((ASKS, "question"), (CHECKS, "check failed"), (FAILED, "failed"), (FAILED, "failed"), (JOBS, "failed"))
-    needs = [Need(kind, str(at), word) for at, (kind, word) in enumerate((*kinds, (REVIEW, "to review"), (HELD, "")))]
-    assert [need.kind for need in chosen(needs, 5, (), newest="5")] == [ASKS, CHECKS, FAILED, FAILED, JOBS]
+    kinds = (
+        (Kind.ASKS, "question"),
+        (Kind.CHECKS, "check failed"),
+        (Kind.FAILED, "failed"),
+        (Kind.FAILED, "failed"),
+        (Kind.JOBS, "failed"),
+    )
+    needs = [
+        Need(kind, str(at), word)
+        for at, (kind, word) in enumerate((*kinds, (Kind.REVIEW, "to review"), (Kind.HELD, "")))
+    ]
+    assert [need.kind for need in chosen(needs, 5, (), newest="5")] == [
+        Kind.ASKS,
+        Kind.CHECKS,
+        Kind.FAILED,
+        Kind.FAILED,
+        Kind.JOBS,
+    ]
     assert [need.key for need in chosen(needs, 6, (), newest="5")] == ["0", "1", "2", "3", "4", "5"]
 
 

@@ -29,7 +29,7 @@ from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW, has_air, is_wide
-from tui_tasks.tui.needs.open_needs import ASKS, CHECKS, FAILURES, HELD, REVIEW, Need
+from tui_tasks.tui.needs.open_needs import FAILURES, Kind, Need
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import TextLines
@@ -44,7 +44,7 @@ from tui_tasks.tui.widgets.screen_head import ScreenHead
 # In cells: what is kept free in the head for what is next.
 _NEXT: Final = 56
 # What has rows above the agents: their trouble is in their own, and their questions where these have room.
-_KINDS: Final = (ASKS, CHECKS, HELD, REVIEW, *FAILURES)
+_KINDS: Final = (Kind.ASKS, Kind.CHECKS, Kind.HELD, Kind.REVIEW, *FAILURES)
 # The lines of the note and of the agents at least, and the lines of titles, rule and foot.
 _LEAST_NOTE: Final = 3
 _LEAST_ROWS: Final = 3
@@ -281,7 +281,7 @@ class AgentsScreen(Overlay):
 
     def _is_in_rows(self, need: Need) -> bool:
         """Return whether the screen says of a question what it is: in the row of its agent, or in the note."""
-        return need.kind == ASKS and (self._has_all_questions or need.agent == self.window.cursor)
+        return need.kind == Kind.ASKS and (self._has_all_questions or need.agent == self.window.cursor)
 
     def _measure_head(self) -> None:
         self._head_height, self._head_most = self._head.height(self.size), self._head.most(self.size)

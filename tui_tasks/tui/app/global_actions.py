@@ -12,7 +12,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.actions import Controller, LateController
 from tui_tasks.tui.layout import screen
-from tui_tasks.tui.needs.open_needs import ASKS, Need, Needs, visit
+from tui_tasks.tui.needs.open_needs import Kind, Need, Needs, visit
 from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.state.context import Context
 
@@ -196,7 +196,7 @@ class GlobalActions(Controller):
             word = "" if entry.text.startswith(need.word) else f"{need.word}, "
             number = sum(one.count for one in found)
             key_of = context.keymap.key_of
-            keys = [f"{key_of('asks')} answers it"] if need.kind == ASKS else []
+            keys = [f"{key_of('asks')} answers it"] if need.kind == Kind.ASKS else []
             keys += [f"{key_of('back')} goes back"] if goes_back else []
             place = f", in {safe_line(home.name, 20)}" if home is not None and is_elsewhere else ""
             about = f"{found.index(need) + 1} of {number:,}{place}: {word}{about}"

@@ -36,7 +36,7 @@ class MainScreen(CellsScreen[Any], NoRelayout):
 
     @override
     def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
-        """But not to a part of a hidden pane, whose message may come late: keys go to what is on screen."""
+        """Leave out a part of a hidden pane, whose message may come late: keys go to what is on screen."""
         parts = widget.ancestors_with_self if widget is not None else ()
         if all(part.display for part in parts if isinstance(part, Widget)):
             super().set_focus(widget, scroll_visible, from_app_focus)
@@ -87,18 +87,20 @@ class Navigation:
         over = self._app.screen
         return over.NAME if isinstance(over, Overlay) else ""
 
+    def _overlays(self) -> list[Overlay]:
+        return [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
+
     @property
     def shows_list(self) -> bool:
         """Whether a list is on screen: a pane with its tasks, or a screen that is about it; dialogs do not count."""
-        over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
+        over = self._overlays()
         return over[-1].OF_LIST if over else self.pane.HAS_TASKS
 
     def may_be_done_here(self, change: int) -> bool:
         """Return whether a change may have been made where the human is: what the pane shows was changed, or the screen
         over the panes was there already.
         """
-        over = [screen for screen in self._app.screen_stack if isinstance(screen, Overlay)]
-        if over:
+        if over := self._overlays():
             return change > over[-1].opened_at
         return all(self.pane.shows(part.kind) for part in journal.each_of_change(self._link.db, change))
 
@@ -135,17 +137,15 @@ class Navigation:
         self._state.list_id = list_id
         self.outdate_panes()
         self._refresh_pane()
-        for screen in self._app.screen_stack[1:]:
-            if isinstance(screen, Overlay):
-                screen.list_turned()
+        for screen in self._overlays():
+            screen.list_turned()
 
     def all_seen(self) -> None:
         """Draw what is shown without the marks of what was new; a task of which a failure was put away can start."""
         self._state.read_next()
         self.pane.refreshed()
-        for screen in self._app.screen_stack[1:]:
-            if isinstance(screen, Overlay):
-                screen.all_seen()
+        for screen in self._overlays():
+            screen.all_seen()
         self._frame.free_rows()
 
     def outdate_panes(self) -> None:
@@ -167,8 +167,8 @@ class Navigation:
         self.outdate_panes()
         self._refresh_pane()
         seq = self._link.seq
-        for screen in self._app.screen_stack[1:]:
-            if isinstance(screen, Overlay) and screen.is_mounted:
+        for screen in self._overlays():
+            if screen.is_mounted:
                 screen.changed(StateChanges(seq, seq, (), all=True))
 
     def follow(self, changes: StateChanges) -> None:

@@ -12,7 +12,7 @@ from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.needs.agent_entries import AgentEntries
 from tui_tasks.tui.needs.needs_entries import NeedsEntries
-from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN, FAILED, JOBS, Needs
+from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN, Kind, Needs
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -93,7 +93,7 @@ def _past_failures(context: Context) -> tuple[str, ...]:
     """Return the failures that can be put away, in words."""
     now, seen_at, found = context.clock.now(), context.state.seen.put_away_at, []
     words, every = NeedsEntries(context, lambda span: None), Needs(context).all()
-    for kind, noun in ((FAILED, "failed task"), (JOBS, "failed job")):
+    for kind, noun in ((Kind.FAILED, "failed task"), (Kind.JOBS, "failed job")):
         failures = [need for need in every if need.kind == kind]
         number = sum(need.count for need in failures)
         if number:

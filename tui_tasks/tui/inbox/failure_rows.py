@@ -29,7 +29,7 @@ from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.needs.needs_entries import late_words
-from tui_tasks.tui.needs.open_needs import CHECKS, FAILED, JOBS, LATE, LATE_JOBS, Need, jobs_of
+from tui_tasks.tui.needs.open_needs import Kind, Need, jobs_of
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
@@ -48,7 +48,7 @@ class FailedChecks(RowSource[FailedTask]):
     """
 
     KIND = "failed"
-    KINDS = (CHECKS,)
+    KINDS = (Kind.CHECKS,)
     ONE = "failed check"
     OPEN = "failed_open"
     FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
@@ -62,7 +62,7 @@ class FailedChecks(RowSource[FailedTask]):
 
     @override
     def read(self, needs: Iterable[Need]) -> Iterable[InboxItem]:
-        own = {str(need.task): need for need in needs if need.kind == CHECKS}
+        own = {str(need.task): need for need in needs if need.kind == Kind.CHECKS}
         for uid, (need, _) in tuple(self._again.items()):
             checks = self._checks_again(uid)
             if any(check.run is not None and check.run.state in ("waiting", "running") for check in checks):
@@ -189,7 +189,7 @@ class FailedTasks(RowSource[TaskLine]):
     """Lists the tasks that failed, and the open ones that are late; sets their status, or starts an agent on them."""
 
     KIND = "task"
-    KINDS = (FAILED, LATE)
+    KINDS = (Kind.FAILED, Kind.LATE)
     ONE = "failed or late task"
     OPEN = "wanted_open"
     FOOT = ("wanted_status", "wanted_start", "agent_message", "wanted_open", "hide")
@@ -201,8 +201,8 @@ class FailedTasks(RowSource[TaskLine]):
             if need.is_rest:
                 yield InboxItem(need, self.KIND, None, "failed", f"{need.count:,} {_OTHERS}")
             elif row is not None:
-                state = "failed" if need.kind == FAILED else "overdue"
-                why = self._reason(row) if need.kind == FAILED else self._was_due(str(need.row))
+                state = "failed" if need.kind == Kind.FAILED else "overdue"
+                why = self._reason(row) if need.kind == Kind.FAILED else self._was_due(str(need.row))
                 title = f"{safe_line(row.name)}{': ' * bool(why)}{why}"
                 home = self.context.state.lists.get(row.list_id)
                 place = home.name if home is not None else ""
@@ -273,7 +273,7 @@ class FailedJobs(RowSource[JobLine]):
     """Lists the jobs whose last run failed, and those that nothing has started in time; runs them."""
 
     KIND = "job"
-    KINDS = (JOBS, LATE_JOBS)
+    KINDS = (Kind.JOBS, Kind.LATE_JOBS)
     ONE = "failed or late job"
     OPEN = "wanted_runs"
     FOOT = ("wanted_run", "wanted_runs", "hide")
@@ -285,8 +285,9 @@ class FailedJobs(RowSource[JobLine]):
             if job is None:
                 continue
             row = job_lines.line_of(self.context.db, job)
-            why = self._why(row) if need.kind == JOBS else self._late(need.row.when)
-            title, state = f"{safe_line(job.name)}{': ' * bool(why)}{why}", "failed" if need.kind == JOBS else "overdue"
+            why = self._why(row) if need.kind == Kind.JOBS else self._late(need.row.when)
+            state = "failed" if need.kind == Kind.JOBS else "overdue"
+            title = f"{safe_line(job.name)}{': ' * bool(why)}{why}"
             yield InboxItem(need, self.KIND, row, state, title, f"S{job.number}", brief=why)
 
     @staticmethod

@@ -24,7 +24,7 @@ from tui_tasks.tui.inbox.held_text import changed_fields, content, held_lines, i
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 from tui_tasks.tui.inputs.editor import TextDialog
-from tui_tasks.tui.needs.open_needs import HELD, Need
+from tui_tasks.tui.needs.open_needs import Kind, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.state.context import Context
@@ -41,7 +41,7 @@ class HeldTasks(RowSource[HeldTask]):
     """
 
     KIND = "held"
-    KINDS = (HELD,)
+    KINDS = (Kind.HELD,)
     ONE = "held task"
     OPEN = "review_open"
     FOOT = ("review_accept", "review_decline", "review_edit", "review_mark", "review_open")

@@ -18,7 +18,7 @@ from tui_tasks.tui.inbox.inbox_lines import InboxLine, kind_of
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.needs.open_needs import FAILED, HELD, JOBS, LATE, LATE_JOBS
+from tui_tasks.tui.needs.open_needs import Kind
 from tui_tasks.tui.state.context import Hint
 from tui_tasks.tui.tasks.mark_actions import mark_one, mark_range
 from tui_tasks.tui.work import attaching
@@ -120,10 +120,10 @@ def _pick(inbox: Inbox, view: AskView, word: str) -> list[Hint]:
     return [(f"1-{number}" if number > 1 else "1", word, "")] if number else []
 
 
-_PARTS: Final = {JOBS: FAILED, LATE_JOBS: LATE}
+_PARTS: Final = {Kind.JOBS: Kind.FAILED, Kind.LATE_JOBS: Kind.LATE}
 
 
-def _part_of(line: InboxLine) -> int:
+def _part_of(line: InboxLine) -> Kind:
     """Return the part of the inbox that a line is in: failed tasks and jobs are one, and late ones."""
     return _PARTS.get(kind_of(line), kind_of(line))
 
@@ -151,7 +151,7 @@ class RowActions(Controller):
             return "Only agents and failures can be hidden."
         if action.id == "review_mark" and (item is None or item.kind != HeldTasks.KIND):
             return "Only held tasks can be marked."
-        if action.id == "review_mark_all" and all(kind_of(line) != HELD for line in rows):
+        if action.id == "review_mark_all" and all(kind_of(line) != Kind.HELD for line in rows):
             return "Only held tasks can be marked, and none is here."
         return super().why_not(action)
 
@@ -160,7 +160,7 @@ class RowActions(Controller):
         context, item = self._inbox.context, self._inbox.item
         if item is None:
             return
-        failed = item.need.task if item.need.kind == FAILED else None
+        failed = item.need.task if item.need.kind == Kind.FAILED else None
         context.state.seen.hide(item.uid, context.clock.now(), failed)
         context.navigation.all_seen()
         context.redraw_frame()
@@ -218,10 +218,10 @@ class RowActions(Controller):
     def do_review_mark_all(self) -> None:
         """Mark the held tasks from the last mark on; else all that are listed; where all are marked, none."""
         inbox = self._inbox
-        if mark_range(inbox.context, inbox.window, "task", takes=lambda line: kind_of(line) == HELD):
+        if mark_range(inbox.context, inbox.window, "task", takes=lambda line: kind_of(line) == Kind.HELD):
             inbox.marks_changed()
             return
-        keys = [line.uid for line in self._inbox.listed.rows if kind_of(line) == HELD]
+        keys = [line.uid for line in self._inbox.listed.rows if kind_of(line) == Kind.HELD]
         self._inbox.window.mark(keys, on=len(self._inbox.window.marks) < len(keys))
         self._inbox.marks_changed()
 

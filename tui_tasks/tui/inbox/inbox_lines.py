@@ -25,7 +25,7 @@ from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.needs.open_needs import AGENTS, ASKS, FAILURES, Need, Needs
+from tui_tasks.tui.needs.open_needs import FAILURES, Kind, Need, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -81,7 +81,7 @@ class RowSource(Controller, Generic[R]):
     """
 
     KIND: ClassVar[str]
-    KINDS: ClassVar[Collection[int]]
+    KINDS: ClassVar[Collection[Kind]]
     ONE: ClassVar[str]
     OPEN: ClassVar[str]
     FOOT: ClassVar[Sequence[str]]
@@ -193,9 +193,9 @@ AskLine = Ask | FoldedAsks
 InboxLine = AskLine | InboxItem
 
 
-def kind_of(line: InboxLine) -> int:
+def kind_of(line: InboxLine) -> Kind:
     """Return the kind of a line, as `open_needs` has it."""
-    return line.need.kind if isinstance(line, InboxItem) else ASKS
+    return line.need.kind if isinstance(line, InboxItem) else Kind.ASKS
 
 
 _LAST: Final = 2**63
@@ -297,10 +297,10 @@ class InboxLines:
     def _shows(self, need: Need) -> bool:
         """Return whether it belongs to the chosen project."""
         projects = self._context.state.projects
-        if not projects.is_alone or (need.kind != AGENTS and need.task is None):
+        if not projects.is_alone or (need.kind != Kind.AGENTS and need.task is None):
             return True
         member = next((one for one in self._context.state.present if one.name == need.agent), None)
-        if need.kind == AGENTS and member is not None:
+        if need.kind == Kind.AGENTS and member is not None:
             return projects.shows_member(member)
         return projects.shows(projects.of_task(need.task))
 
@@ -334,7 +334,7 @@ class InboxLines:
         if isinstance(line, InboxItem):
             return line.need.order
         oldest = line if isinstance(line, Ask) else line.asks[0]
-        return _LAST if line.uid in self._later else ASKS, *ask_queries.by_age(oldest)
+        return _LAST if line.uid in self._later else Kind.ASKS, *ask_queries.by_age(oldest)
 
 
 def _waits(line: InboxLine, later: Collection[str]) -> bool:

@@ -28,7 +28,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import give_back, why_not_given_back
 from tui_tasks.tui.inbox.inbox_lines import InboxItem, RowSource
 from tui_tasks.tui.keys.action_table import Action
-from tui_tasks.tui.needs.open_needs import AGENTS, REVIEW, Need
+from tui_tasks.tui.needs.open_needs import Kind, Need
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block, quoted
 from tui_tasks.tui.state.context import Context
@@ -44,7 +44,7 @@ class LeftTasks(RowSource[TaskLine]):
     """Lists the unfinished tasks whose agent is gone; sets their status, so that others can go on."""
 
     KIND = "left"
-    KINDS = (AGENTS,)
+    KINDS = (Kind.AGENTS,)
     ONE = "task of an agent that is gone"
     OPEN = "left_open"
     FOOT = ("left_give_back", "agent_message", "left_open", "hide")
@@ -112,7 +112,7 @@ class StuckAgents(RowSource[AgentView]):
     """Lists the agents that are there and do not go on, and those that failed."""
 
     KIND = "stuck"
-    KINDS = (AGENTS,)
+    KINDS = (Kind.AGENTS,)
     ONE = "agent in trouble"
     OPEN = "stuck_open"
     FOOT = ("stuck_start", "stuck_give_back", "agent_message", "agent_pause", "agent_peek", "stuck_open", "hide")
@@ -251,7 +251,7 @@ class WorkToReview(RowSource[Work]):
     """Lists works that are ready, or do not merge; Enter reviews one."""
 
     KIND = "work"
-    KINDS = (REVIEW,)
+    KINDS = (Kind.REVIEW,)
     ONE = "work to review"
     OPEN = "work_review"
     FOOT = ("work_review", "agent_message", "agent_peek")

@@ -15,7 +15,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui import layout
 from tui_tasks.tui.needs.agent_entries import one_line
-from tui_tasks.tui.needs.open_needs import FAILED, Needs
+from tui_tasks.tui.needs.open_needs import Kind, Needs
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
@@ -148,7 +148,7 @@ class ListLines:
 
     def _failed(self, home: TaskList, counts: Mapping[str, int]) -> tuple[str, bool]:
         """Return `3 failed, 2 put away`, as the counts above leave those out, and whether all are put away."""
-        failed = [need for need in Needs(self._context).all() if need.kind == FAILED]
+        failed = [need for need in Needs(self._context).all() if need.kind == Kind.FAILED]
         shown = sum(need.count for need in failed if need.row is None or need.row.list_id == home.id)
         shown += counts[FAILED_OTHERWISE]
         away = counts["failed"] - shown if not home.archived else 0

@@ -15,7 +15,7 @@ from tui_tasks.core.snapshots import verified
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS
 from tui_tasks.text.safe import safe_ends
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.needs.open_needs import AGENTS, ASKS, Need, came_by_time, is_new
+from tui_tasks.tui.needs.open_needs import Kind, Need, came_by_time, is_new
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -130,7 +130,7 @@ def what_changed(context: Context, needs: Iterable[Need]) -> list[News]:
                 tasks.setdefault(now, []).append(task.number)
     besides: dict[str, Counter[str]] = {}
     for need in others:
-        word = "asked" if need.kind == ASKS else need.counted_as
+        word = "asked" if need.kind == Kind.ASKS else need.counted_as
         besides.setdefault(word, Counter())[_name(context, need)] += 1
     for need in came_by_time(context, needs):
         besides.setdefault(need.word, Counter())[_name(context, need)] += 1
@@ -149,10 +149,10 @@ def _name(context: Context, need: Need) -> str:
     if need.job is not None:
         job = job_queries.job_named(context.db, need.job)
         return f"S{job.number}" if job is not None else ""
-    if need.kind not in (ASKS, AGENTS):
+    if need.kind not in (Kind.ASKS, Kind.AGENTS):
         task = list_pages.line(context.db, need.task) if need.task is not None else None
         return f"#{task.number}" if task is not None else ""
-    return _BY * (need.kind == ASKS) + safe_ends(agent_text.who(need.agent), _WHO, ascii_only=context.ascii_only)
+    return _BY * (need.kind == Kind.ASKS) + safe_ends(agent_text.who(need.agent), _WHO, ascii_only=context.ascii_only)
 
 
 def change_ways(context: Context, needs: Iterable[Need]) -> list[Way]:

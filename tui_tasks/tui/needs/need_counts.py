@@ -13,7 +13,7 @@ from tui_tasks.text.glyphs import Look, look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.needs import open_needs
-from tui_tasks.tui.needs.open_needs import Need, counted, late_number, tally, trouble_text, visit
+from tui_tasks.tui.needs.open_needs import Kind, Need, counted, late_number, tally, trouble_text, visit
 from tui_tasks.tui.widgets.foot_line import Act, Group
 
 if TYPE_CHECKING:
@@ -55,23 +55,23 @@ class NeedCounts:
     def of(self, found: Sequence[Need], *, has_slow: bool = True) -> Iterator[Count]:
         """Yield the counts of what needs the human, and of the jobs that are slow."""
         of = {kind: [need for need in found if need.kind == kind] for kind in open_needs.ALL}
-        asks = [need for need in of[open_needs.ASKS] if not need.is_later]
+        asks = [need for need in of[Kind.ASKS] if not need.is_later]
         yield self._count(len(asks), "question", "needs_you")
-        trouble = [need for need in of[open_needs.AGENTS] if need.counted_as != "failed"]
+        trouble = [need for need in of[Kind.AGENTS] if need.counted_as != "failed"]
         if self._context.state.members:
             yield self._stuck(trouble)
         yield self._failed([need for need in found if need.counted_as == "failed"])
         if slow := self._slow_jobs() if has_slow else []:
             yield self._slow(slow)
-        if late := of[open_needs.LATE_JOBS] + of[open_needs.LATE]:
+        if late := of[Kind.LATE_JOBS] + of[Kind.LATE]:
             looks, several = look("overdue"), late_number(late)
             named = self._named(late, "late")
             yield Count(self.mark(looks, looks.color), f"{several} late", several, self.visit(late), named=named)
-        for kind, state in ((open_needs.REVIEW, "reviewable"), (open_needs.HELD, "held")):
+        for kind, state in ((Kind.REVIEW, "reviewable"), (Kind.HELD, "held")):
             for word, number in tally(of[kind]).items():
-                named = self._named(of[kind], word) if kind == open_needs.REVIEW else ""
+                named = self._named(of[kind], word) if kind == Kind.REVIEW else ""
                 yield replace(self._count(number, word, state), named=named)
-        if later := len(of[open_needs.ASKS]) - len(asks):
+        if later := len(of[Kind.ASKS]) - len(asks):
             mark = self.mark(look("needs_you"), "$muted")
             yield Count(mark, f"{later:,} later", f"{later:,}", lambda: self._context.do("asks"))
 
@@ -100,7 +100,7 @@ class NeedCounts:
 
     def _elsewhere(self, found: Sequence[Need]) -> str:
         """Return ` in web` where only tasks of another list failed, which has a short name."""
-        lists = {need.row.list_id if need.kind == open_needs.FAILED and need.row is not None else 0 for need in found}
+        lists = {need.row.list_id if need.kind == Kind.FAILED and need.row is not None else 0 for need in found}
         home = self._context.state.lists.get(lists.pop()) if len(lists) == 1 else None
         if home is None or home.id == self._context.state.list_id or cell_len(home.name) > _LIST:
             return ""
@@ -119,9 +119,9 @@ class NeedCounts:
         if len(found) != 1:
             return ""
         need, ascii_only = found[0], self._context.ascii_only
-        if need.kind == open_needs.LATE_JOBS:
+        if need.kind == Kind.LATE_JOBS:
             return f"S{need.row.number} {word}"
-        if need.kind == open_needs.AGENTS:
+        if need.kind == Kind.AGENTS:
             return f"{safe_ends(agent_text.who(need.agent), _WHO, ascii_only=ascii_only)} {word}"
         task = list_pages.line(self._context.db, need.task) if need.task is not None else None
         return f"#{task.number} {word}" if task is not None else ""

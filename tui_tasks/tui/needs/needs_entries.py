@@ -13,9 +13,8 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import due_dates, task_fields
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.needs import open_needs
 from tui_tasks.tui.needs.agent_entries import WHO, one_line
-from tui_tasks.tui.needs.open_needs import Need
+from tui_tasks.tui.needs.open_needs import Kind, Need
 from tui_tasks.tui.tasks.task_text import failed_check
 
 if TYPE_CHECKING:
@@ -29,14 +28,14 @@ _NAME: Final = 40
 # So many tasks that failed for one reason are named.
 _NUMBERS: Final = 3
 _LOOKS: Final = {
-    open_needs.ASKS: "needs_you",
-    open_needs.CHECKS: "failed",
-    open_needs.HELD: "held",
-    open_needs.REVIEW: "reviewable",
-    open_needs.FAILED: "failed",
-    open_needs.JOBS: "failed",
-    open_needs.LATE_JOBS: "overdue",
-    open_needs.LATE: "overdue",
+    Kind.ASKS: "needs_you",
+    Kind.CHECKS: "failed",
+    Kind.HELD: "held",
+    Kind.REVIEW: "reviewable",
+    Kind.FAILED: "failed",
+    Kind.JOBS: "failed",
+    Kind.LATE_JOBS: "overdue",
+    Kind.LATE: "overdue",
 }
 
 
@@ -69,12 +68,12 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def is_question(self) -> bool:
         """Whether its text is cut in the middle, as the end says what is asked."""
-        return self.need.kind == open_needs.ASKS and not self.need.row.is_permission
+        return self.need.kind == Kind.ASKS and not self.need.row.is_permission
 
     @property
     def has_agent(self) -> bool:
         """Whether an agent stands beside its words."""
-        return self.need.kind in (open_needs.ASKS, open_needs.AGENTS)
+        return self.need.kind in (Kind.ASKS, Kind.AGENTS)
 
 
 class NeedsEntries:
@@ -87,24 +86,24 @@ class NeedsEntries:
     def entry(self, need: Need) -> Entry:
         """Return one thing in words."""
         if need.parts:
-            return self._proposed(need) if need.kind == open_needs.HELD else self._group(need)
+            return self._proposed(need) if need.kind == Kind.HELD else self._group(need)
         if need.is_rest:
             return self._entry(need, "", f"{need.count:,} more {need.word}", "")
         words = {
-            open_needs.ASKS: self._ask,
-            open_needs.CHECKS: self._check,
-            open_needs.HELD: self._held,
-            open_needs.REVIEW: self._work,
-            open_needs.AGENTS: self._agent,
-            open_needs.FAILED: self._failed,
-            open_needs.JOBS: self._failed_job,
-            open_needs.LATE_JOBS: self._late_job,
-            open_needs.LATE: self._late,
+            Kind.ASKS: self._ask,
+            Kind.CHECKS: self._check,
+            Kind.HELD: self._held,
+            Kind.REVIEW: self._work,
+            Kind.AGENTS: self._agent,
+            Kind.FAILED: self._failed,
+            Kind.JOBS: self._failed_job,
+            Kind.LATE_JOBS: self._late_job,
+            Kind.LATE: self._late,
         }
         return words[need.kind](need)
 
     def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "", least: str = "") -> Entry:
-        looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == open_needs.AGENTS else None
+        looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == Kind.AGENTS else None
         looks = looks or look(_LOOKS[need.kind])
         return Entry(
             need, looks.mark(ascii_only=self.context.ascii_only), looks.color, number, text, aside, brief, least

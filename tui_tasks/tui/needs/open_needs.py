@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -27,14 +28,27 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.app_state import AppState
     from tui_tasks.tui.state.context import Context
 
-ASKS, AGENTS, CHECKS, FAILED, JOBS, LATE_JOBS, LATE, REVIEW, HELD = range(9)
-"""The kinds, most urgent first: questions and permissions, agents in trouble, failed checks; tasks and jobs that
-failed; jobs and tasks that are late; work to review, held tasks.
-"""
-ALL: Final = tuple(range(9))
-FAILURES: Final = (FAILED, JOBS, LATE_JOBS, LATE)
+
+class Kind(IntEnum):
+    """What needs the human, most urgent first. `CHECKS` are failed checks, `JOBS` failed jobs, `LATE` late tasks."""
+
+    ASKS = 0
+    AGENTS = 1
+    CHECKS = 2
+    FAILED = 3
+    JOBS = 4
+    LATE_JOBS = 5
+    LATE = 6
+    REVIEW = 7
+    HELD = 8
+
+
+ALL: Final = tuple(Kind)
+BY_TIME: Final = (Kind.LATE_JOBS, Kind.LATE)
+"""What time alone has brought."""
+FAILURES: Final = (Kind.FAILED, Kind.JOBS, *BY_TIME)
 """What has failed or is late."""
-CAN_BE_HIDDEN: Final = (AGENTS, *FAILURES)
+CAN_BE_HIDDEN: Final = (Kind.AGENTS, *FAILURES)
 """What stays as it is when the human has seen it."""
 
 # For so many microseconds what was read stays right if the state is the same: long enough for all who ask at once.
@@ -62,7 +76,7 @@ class Need(msgspec.Struct, frozen=True):
         is_later: whether the human has put it off: it comes after all others.
     """
 
-    kind: int
+    kind: Kind
     key: str
     word: str
     at: int | None = None
@@ -84,14 +98,14 @@ class Need(msgspec.Struct, frozen=True):
     def order(self) -> tuple[int, int, int, int, str]:
         """What needs are sorted by: urgency, then age; questions of one instant as `ask_queries.by_age` has them."""
         kind = len(ALL) if self.is_later else self.kind
-        return kind, self.rank, self.at or 0, self.row.id if self.kind == ASKS else 0, self.key
+        return kind, self.rank, self.at or 0, self.row.id if self.kind == Kind.ASKS else 0, self.key
 
     @property
     def counted_as(self) -> str:
         """The word under which it is counted: a failed check is a failure like any other."""
         if self.is_later:
             return "later"
-        return "failed" if self.kind == CHECKS else self.word
+        return "failed" if self.kind == Kind.CHECKS else self.word
 
     @property
     def target(self) -> str:
@@ -131,19 +145,25 @@ class Needs:
         """Return the objects of the state from which needs are read; a change replaces those that it changes."""
         state = self._context.state
         return (
-            *(state.lists, state.asks, state.asked_about, state.failing_checks, state.held_first, state.to_review),
+            state.lists,
+            state.asks,
+            state.asked_about,
+            state.failing_checks,
+            state.held_first,
+            state.to_review,
             state.all_failed_work,
-            *(
-                state.present,
-                state.left,
-                state.lapsed,
-                state.failures.tasks,
-                state.failing_jobs,
-                state.next_jobs,
-                state.due,
-            ),
+            state.present,
+            state.left,
+            state.lapsed,
+            state.failures.tasks,
+            state.failing_jobs,
+            state.next_jobs,
+            state.due,
             state.put_off,
-            *(state.seen.put_away_at, state.seen.hidden, state.held, state.races),
+            state.seen.put_away_at,
+            state.seen.hidden,
+            state.held,
+            state.races,
         )
 
     def is_hidden(self, need: Need) -> bool:
@@ -158,32 +178,32 @@ class Needs:
             if left > 0:
                 self._spans.append(left)
             task, is_later = about.get(ask.uid), left > 0
-            yield Need(ASKS, ask.uid, "question", ask.opened_at, task, agent=ask.agent, row=ask, is_later=is_later)
+            yield Need(Kind.ASKS, ask.uid, "question", ask.opened_at, task, agent=ask.agent, row=ask, is_later=is_later)
 
     def _checks(self) -> Iterator[Need]:
         for uid, at in self._context.state.failing_checks.items():
-            yield Need(CHECKS, f"failed:{uid}", "check failed", at, uid)
+            yield Need(Kind.CHECKS, f"failed:{uid}", "check failed", at, uid)
 
     def _held(self) -> Iterator[Need]:
         for row in self._context.state.held_first:
             task, job = (None, row.name) if row.is_job else (row.uid, None)
-            yield Need(HELD, f"held:{row.uid}", "proposed", row.at, task, job, row.maker, row)
+            yield Need(Kind.HELD, f"held:{row.uid}", "proposed", row.at, task, job, row.maker, row)
         if more := self._context.state.held - len(self._context.state.held_first):
-            yield Need(HELD, _REST_HELD, "proposed", count=more, rank=1)
+            yield Need(Kind.HELD, _REST_HELD, "proposed", count=more, rank=1)
 
     def _work(self) -> Iterator[Need]:
         state = self._context.state
         for work, since in state.to_review:
             if work.task_uid in state.failing_checks and work.task_uid not in state.races:
                 continue  # its failed check needs the human, in the same row
-            yield Need(REVIEW, f"work:{work.uid}", "to review", since, work.task_uid, agent=work.agent, row=work)
+            yield Need(Kind.REVIEW, f"work:{work.uid}", "to review", since, work.task_uid, agent=work.agent, row=work)
 
     def _in_trouble(self) -> Iterator[Need]:
         """Return the agents in trouble; of one that is gone, each task that it has left."""
         state = self._context.state
         left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.is_gone}
         for uid, one in left.items():
-            yield Need(AGENTS, key_of_left(uid), "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
+            yield Need(Kind.AGENTS, key_of_left(uid), "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
         for entry in self._agents.in_trouble():
             if entry.state != "gone" and not self._is_in_row_of_task(entry.member):
                 yield self._of_agent(entry)
@@ -204,7 +224,9 @@ class Needs:
         member, state = entry.member, "stuck" if entry.state == "stopped" else entry.state
         task = member.last_task.uid if member.last_task is not None else None
         rank = TROUBLE.index(state)
-        return Need(AGENTS, key_of_agent(member.name), state, entry.at, task, agent=member.name, row=entry, rank=rank)
+        return Need(
+            Kind.AGENTS, key_of_agent(member.name), state, entry.at, task, agent=member.name, row=entry, rank=rank
+        )
 
     def _failed_tasks(self) -> list[TaskLine]:
         """Return the tasks that have failed since the human said that all was seen."""
@@ -219,16 +241,16 @@ class Needs:
         unseen = self._failed_tasks()
         # Of very many, those that failed last are read.
         if len(unseen) == len(state.failures.tasks) < state.failed:
-            yield Need(FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
+            yield Need(Kind.FAILED, _REST_FAILED, "failed", count=state.failed - len(unseen), rank=1)
         in_rows: set[str] = set()
         for task in unseen:
-            need = Need(FAILED, key_of_task(task.uid), "failed", state.failures.at(task), task.uid, row=task)
+            need = Need(Kind.FAILED, key_of_task(task.uid), "failed", state.failures.at(task), task.uid, row=task)
             if not self.is_hidden(need):
                 in_rows.update(job.uid for job in jobs_of(state, task))
             yield need
         for job in state.failing_jobs:
             if job.uid not in in_rows and (job.at is None or job.at >= state.seen.put_away_at):
-                yield Need(JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
+                yield Need(Kind.JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 
     def _late(self) -> Iterator[Need]:
         """Yield the jobs that nothing has started in time, and the open tasks whose due date is over."""
@@ -237,14 +259,14 @@ class Needs:
             if not is_late(job.when, now):
                 self._spans.append(job.when + ON_TIME - now)
                 break
-            yield Need(LATE_JOBS, f"late:{job.name}", "late", job.when, job=job.name, row=job)
+            yield Need(Kind.LATE_JOBS, f"late:{job.name}", "late", job.when, job=job.name, row=job)
         if not state.due:
             return
         local = task_fields.local_time(now, self._context.clock.zone)
         self._spans.append(min(task_fields.FIELDS["due"].lasts(due, local) for _, due in state.due))
         for uid, due in state.due:
             if due_dates.is_overdue(due, local):
-                yield Need(LATE, f"late:{uid}", "late", due_dates.late_since(due, local), uid, row=due)
+                yield Need(Kind.LATE, f"late:{uid}", "late", due_dates.late_since(due, local), uid, row=due)
 
 
 def jobs_of(state: AppState, task: TaskLine) -> list[FailingJob]:
@@ -263,8 +285,8 @@ def grouped(needs: Iterable[Need], reason: Callable[[Need], str]) -> list[Need]:
     found: list[Need] = []
     places: dict[str | int, int] = {}
     for need in needs:
-        of: str | int = reason(need) if need.kind == FAILED and need.row is not None else ""
-        of = HELD if need.kind == HELD else of
+        of: str | int = reason(need) if need.kind == Kind.FAILED and need.row is not None else ""
+        of = Kind.HELD if need.kind == Kind.HELD else of
         if of not in places:
             if of:
                 places[of] = len(found)
@@ -273,7 +295,7 @@ def grouped(needs: Iterable[Need], reason: Callable[[Need], str]) -> list[Need]:
         first = found[places[of]]
         parts = (*(first.parts or (first,)), need)
         # What is proposed waits since the first of it; of failures the newest is news.
-        at = first.at if need.kind == HELD else max(part.at or 0 for part in parts)
+        at = first.at if need.kind == Kind.HELD else max(part.at or 0 for part in parts)
         count = sum(part.count for part in parts)
         found[places[of]] = msgspec.structs.replace(first, parts=parts, count=count, at=at)
     return found
@@ -282,8 +304,8 @@ def grouped(needs: Iterable[Need], reason: Callable[[Need], str]) -> list[Need]:
 def late_number(needs: Iterable[Need]) -> str:
     """Return how many of these are late: `3`, or `100+` where no more are read."""
     numbers = Counter(need.kind for need in needs)
-    is_cut = numbers[LATE] >= MAX_DUE or numbers[LATE_JOBS] >= MAX_NEXT_JOBS
-    return f"{numbers[LATE] + numbers[LATE_JOBS]}{'+' * is_cut}"
+    is_cut = numbers[Kind.LATE] >= MAX_DUE or numbers[Kind.LATE_JOBS] >= MAX_NEXT_JOBS
+    return f"{numbers[Kind.LATE] + numbers[Kind.LATE_JOBS]}{'+' * is_cut}"
 
 
 def tally(needs: Iterable[Need]) -> dict[str, int]:
@@ -314,8 +336,8 @@ def is_new(state: AppState, need: Need) -> bool:
     """Return whether it has come since the human looked, by what somebody did. What is late came by time alone."""
     if need.parts:
         return any(is_new(state, part) for part in need.parts)
-    task = need.row.task_uid if need.kind == ASKS else need.task if need.kind in (HELD, FAILED) else None
-    return need.kind not in (LATE_JOBS, LATE) and not need.is_later and state.seen.is_new(need.at, task)
+    task = need.row.task_uid if need.kind == Kind.ASKS else need.task if need.kind in (Kind.HELD, Kind.FAILED) else None
+    return need.kind not in BY_TIME and not need.is_later and state.seen.is_new(need.at, task)
 
 
 def came_by_time(context: Context, needs: Iterable[Need]) -> Iterator[Need]:
@@ -323,8 +345,8 @@ def came_by_time(context: Context, needs: Iterable[Need]) -> Iterator[Need]:
     since, now = context.state.seen.since, context.clock.now()
     for job in context.state.running_jobs:
         if since < job.slow_from <= now:
-            yield Need(LATE_JOBS, f"slow:{job.name}", "slow", job.slow_from, job=job.name, row=job)
-    yield from (need for need in needs if need.kind in (LATE_JOBS, LATE) and (need.at or 0) > since)
+            yield Need(Kind.LATE_JOBS, f"slow:{job.name}", "slow", job.slow_from, job=job.name, row=job)
+    yield from (need for need in needs if need.kind in BY_TIME and (need.at or 0) > since)
 
 
 def counted(number: int, word: str) -> str:

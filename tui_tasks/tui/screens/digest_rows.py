@@ -21,7 +21,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
 from tui_tasks.tui.needs.need_counts import NeedCounts
-from tui_tasks.tui.needs.open_needs import LATE, LATE_JOBS, Need, counted_by_word, tally
+from tui_tasks.tui.needs.open_needs import BY_TIME, Need, counted_by_word, tally
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -230,7 +230,7 @@ class DigestRows(RowDrawing[DigestRow]):
         of what every pane counts, and gaps are smaller. `lasts`: see `NeedCounts`.
         """
         needs = list(needs)
-        numbers = tally(need for need in needs if need.kind not in (LATE_JOBS, LATE))
+        numbers = tally(need for need in needs if need.kind not in BY_TIME)
         here = counted_by_word((line.counted_as, line.who, line.things) for line in lines if line.counted_as)
         before = sum(max(0, number - here.get(word, 0)) for word, number in numbers.items())
         others: Counter[Look] = Counter()

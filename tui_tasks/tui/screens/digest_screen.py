@@ -30,7 +30,7 @@ from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.needs.needs_entries import late_words
-from tui_tasks.tui.needs.open_needs import FAILED, FAILURES, JOBS, Needs
+from tui_tasks.tui.needs.open_needs import FAILURES, Kind, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, DigestRows
@@ -123,7 +123,7 @@ class DigestScreen(Overlay):
         lines = [row.line for row in self.listed.rows if row.entry is None]
         return self._drawing.counts(self._needs.all(), lines, width, self._head.title.lasts)
 
-    def _kinds_above(self) -> Sequence[int]:
+    def _kinds_above(self) -> Sequence[Kind]:
         """Return what stands above: nothing that has failed or is late where the lines have room for all of it."""
         if self._digest is None:
             return ()
@@ -135,9 +135,9 @@ class DigestScreen(Overlay):
         has_tasks = state.failed <= len(state.failures.last) and all(
             task.uid in tasks for task, _ in state.failures.last
         )
-        jobs = {need.job for need in self._needs.every() if need.kind == JOBS}
+        jobs = {need.job for need in self._needs.every() if need.kind == Kind.JOBS}
         has_jobs = jobs <= {line.name for line in failed if line.kind == "run"}
-        return [kind for kind, is_below in ((FAILED, has_tasks), (JOBS, has_jobs)) if not is_below]
+        return [kind for kind, is_below in ((Kind.FAILED, has_tasks), (Kind.JOBS, has_jobs)) if not is_below]
 
     def changed(self, changes: StateChanges) -> None:
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""

@@ -25,7 +25,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.needs.need_counts import Count, NeedCounts
-from tui_tasks.tui.needs.open_needs import ASKS, Need, Needs
+from tui_tasks.tui.needs.open_needs import Kind, Need, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, Picker
@@ -153,7 +153,7 @@ def entries(context: Context, choose: Callable[[str | None], None]) -> list[Proj
 def _project_of(context: Context, need: Need) -> str:
     """Return the project of what needs the human: of its question, its task, else its agent; a job has none."""
     projects = context.state.projects
-    if need.kind == ASKS:
+    if need.kind == Kind.ASKS:
         return projects.of_ask(need.row)
     return (projects.of_task(need.task) if need.job is None else "") or projects.of_agent(need.agent)
 

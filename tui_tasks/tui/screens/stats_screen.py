@@ -26,7 +26,7 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.tui import layout
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import ScrollKeys
-from tui_tasks.tui.needs.open_needs import AGENTS, ALL, CHECKS, FAILED, JOBS, Needs
+from tui_tasks.tui.needs.open_needs import ALL, Kind, Needs
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.screens.stats_text import DAYS, QUARTERS, Failure, Figures, drawn, whole_failures
@@ -122,14 +122,14 @@ class Stats(Overlay):
         named = [(kind, "$muted"), (name, "bold")]
         return [(" Stats   ", "bold"), *named, (f"{', ' * bool(name)}last {DAYS} days", "$muted")]
 
-    def _kinds_above(self) -> Sequence[int]:
+    def _kinds_above(self) -> Sequence[Kind]:
         """Return what stands above: no failed tasks where the figures name all of them with the whole reason."""
         figures, failed = self._drawing.figures, self.context.state.failures.last
         if figures is None or not failed or self.context.state.failed > len(failed):
             return ALL
         below = whole_failures(figures, self.size.width - 1)
         is_below = {f"#{task.number}" for task, _ in failed} <= below
-        return [kind for kind in ALL if kind != FAILED or not is_below]
+        return [kind for kind in ALL if kind != Kind.FAILED or not is_below]
 
     def _begin(self) -> None:
         db, now = self.context.db, self.context.clock.now()
@@ -221,7 +221,7 @@ class Stats(Overlay):
         """
         assert self._tally is not None
         found = [need for need in Needs(self.context).all() if need.counted_as == "failed"]
-        tasks = [need for need in found if need.kind == FAILED]
+        tasks = [need for need in found if need.kind == Kind.FAILED]
         numbers = Counter(need.kind for need in found)
         shown = {need.task for need in tasks}
         is_cut = any(need.is_rest for need in tasks)
@@ -230,11 +230,11 @@ class Stats(Overlay):
         jobs_put_away = sum(put_away.has(key_of_job(job.uid), job.at or 0) for job in state.failing_jobs)
         return {
             "failed_elsewhere": sum(one.count for one in tasks if one.row is None or one.row.list_id != self._list_id),
-            "failed_agents": numbers[AGENTS],
-            "failed_checks": numbers[CHECKS],
+            "failed_agents": numbers[Kind.AGENTS],
+            "failed_checks": numbers[Kind.CHECKS],
             "tasks_put_away": 0 if is_cut else sum(uid not in shown for uid, _ in self._tally.failed_tasks),
             "jobs_put_away": jobs_put_away,
-            "jobs_with_task": len(state.failing_jobs) - jobs_put_away - numbers[JOBS],
+            "jobs_with_task": len(state.failing_jobs) - jobs_put_away - numbers[Kind.JOBS],
         }
 
     def _failures(self) -> Iterator[Failure]:

@@ -19,7 +19,7 @@ from tui_tasks.text.times import DAY, age_lasts, count, due
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.needs.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.needs.need_counts import Count, NeedCounts
-from tui_tasks.tui.needs.open_needs import AGENTS, LATE, LATE_JOBS, Need, Needs, came_by_time, is_new, late_number
+from tui_tasks.tui.needs.open_needs import BY_TIME, Kind, Need, Needs, came_by_time, is_new, late_number
 from tui_tasks.tui.painting.styles import NEW, parts_width
 from tui_tasks.tui.rows.row_painter import GUTTER
 from tui_tasks.tui.widgets.agent_line import agent_groups
@@ -41,7 +41,6 @@ _SHORT_WHO: Final = 8
 _HAS_ROW: Final = 24
 _NONE_CHANGED: Final = ("0 changed",)
 _ZERO_CHANGED: Final = ("0",)
-_LATE: Final = (LATE, LATE_JOBS)
 
 
 # In cells: the longest name of what is late or next on a small screen.
@@ -309,12 +308,12 @@ class ShortCounts:
         have beside panes; all that has failed is counted. `has_none`: whether it is said that no agent is in trouble.
         """
         stuck, overdue = (look(kind).mark(ascii_only=self._context.ascii_only) for kind in ("stuck", "overdue"))
-        counts = [need for need in found if has_agents or need.kind != AGENTS or need.counted_as == "failed"]
+        counts = [need for need in found if has_agents or need.kind != Kind.AGENTS or need.counted_as == "failed"]
         counts = [need for need in counts if not need.is_later]
         for one in self._counts.of(counts, has_slow=False):
             mark, is_some = one.mark[0].strip(), one.short[0] in "123456789"
             if mark == overdue:
-                yield self._late([need for need in counts if need.kind in _LATE], step)
+                yield self._late([need for need in counts if need.kind in BY_TIME], step)
             elif is_some or (has_none and mark == stuck):
                 yield Group([one.mark, (one.short, "" if is_some else "$muted")], one.act)
 
@@ -322,7 +321,7 @@ class ShortCounts:
         """Return `! S3 Restore test late 25m`."""
         context, now = self._context, self._context.clock.now()
         first, looks = late[0], look("overdue")
-        if first.kind == LATE:
+        if first.kind == Kind.LATE:
             number, name, how = self._late_task(first, now)
         else:
             job = first.row
@@ -338,7 +337,7 @@ class ShortCounts:
 
     def _next(self, found: Sequence[Need], step: _ShortStep) -> Iterator[Group]:
         """Yield the next job, with up to so many cells of its name, and in how long it runs, where nothing is late."""
-        if any(need.kind in _LATE for need in found):
+        if any(need.kind in BY_TIME for need in found):
             return
         context, now = self._context, self._context.clock.now()
         for job in context.state.next_jobs[:1]:

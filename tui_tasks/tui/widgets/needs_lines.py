@@ -16,22 +16,7 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
 from tui_tasks.tui.needs.agent_entries import WHO
-from tui_tasks.tui.needs.open_needs import (
-    AGENTS,
-    ALL,
-    ASKS,
-    CHECKS,
-    HELD,
-    JOBS,
-    LATE,
-    LATE_JOBS,
-    REVIEW,
-    Need,
-    Needs,
-    grouped,
-    is_new,
-    visit,
-)
+from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs, grouped, is_new, visit
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
@@ -106,7 +91,7 @@ class NeedsText(TextDrawing):
         context: Context,
         size: Callable[[], Size],
         rows: Callable[[], int],
-        kinds: Callable[[], Collection[int]],
+        kinds: Callable[[], Collection[Kind]],
         leaves_out: Callable[[Need], bool],
         *,
         has_title: bool,
@@ -174,7 +159,7 @@ class NeedsText(TextDrawing):
 
     def _act(self, need: Need) -> Act:
         """Return what a click does: show what is decided in the inbox there, and all else where it is."""
-        if need.kind in (ASKS, CHECKS, HELD, REVIEW, AGENTS):
+        if need.kind in (Kind.ASKS, Kind.CHECKS, Kind.HELD, Kind.REVIEW, Kind.AGENTS):
             return lambda: self.context.navigation.show_need(self.context, need.key)
         return lambda: visit(self.context, need)
 
@@ -200,7 +185,7 @@ class NeedsText(TextDrawing):
         line of the agents has both: its ways, those with more beside it first.
         """
         ascii_only, aside = self.context.ascii_only, safe_ends(entry.aside, WHO, ascii_only=self.context.ascii_only)
-        is_asked = entry.need.kind == ASKS and bool(entry.number)
+        is_asked = entry.need.kind == Kind.ASKS and bool(entry.number)
         without = [("", True), ("", False)] if is_asked else [("", True)] * bool(entry.number and not entry.has_agent)
         found = [
             _Fitted(wrapped(text, columns.room_beside(agent, has_age=has_age), ascii_only=ascii_only), agent, has_age)
@@ -268,13 +253,13 @@ def chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest:
     blocking = [
         at
         for at, need in enumerate(needs)
-        if need.kind == ASKS and not need.is_later and need.agent in waiting and is_first[at]
+        if need.kind == Kind.ASKS and not need.is_later and need.agent in waiting and is_first[at]
     ][: number // 2]
     first = Counter(need.kind for at, need in enumerate(needs) if at in blocking or need.key == newest)
 
     def tier(at: int) -> int:
         is_kind = needs[at].key == newest or kinds[needs[at].kind] == at
-        if needs[at].kind in (REVIEW, HELD):
+        if needs[at].kind in (Kind.REVIEW, Kind.HELD):
             return 2 if is_kind else 3
         return 0 if is_kind else 1 if needs[at].counted_as == "failed" else 3
 
@@ -285,7 +270,7 @@ def chosen(needs: Sequence[Need], number: int, waiting: Collection[str], newest:
             at not in blocking,
             tier(at),
             needs[at].key != newest,
-            needs[at].kind in (JOBS, LATE_JOBS, LATE),
+            needs[at].kind in (Kind.JOBS, Kind.LATE_JOBS, Kind.LATE),
             first[needs[at].kind] > 1,
             not is_first[at],
         ),
@@ -303,7 +288,7 @@ class NeedsLines(HeldLines):
         context: Context,
         *,
         id: str,
-        kinds: Callable[[], Collection[int]] = lambda: ALL,
+        kinds: Callable[[], Collection[Kind]] = lambda: ALL,
         leaves_out: Callable[[Need], bool] = lambda need: False,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,

@@ -16,7 +16,7 @@ from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
 from tui_tasks.tui.needs.agent_entries import one_line
-from tui_tasks.tui.needs.open_needs import ALL, Need, Needs
+from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.widgets.agent_line import AgentLines
@@ -312,7 +312,7 @@ class ScreenHead:
         title: DrawParts,
         *,
         id: str,
-        kinds: Callable[[], Collection[int]] = lambda: ALL,
+        kinds: Callable[[], Collection[Kind]] = lambda: ALL,
         leaves_out: Callable[[Need], bool] = lambda need: False,
         below: int = ROWS_BELOW,
         most: Callable[[], int] | None = None,

@@ -22,7 +22,7 @@ from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.layout import is_wide
-from tui_tasks.tui.needs.open_needs import ALL, REVIEW
+from tui_tasks.tui.needs.open_needs import ALL, Kind
 from tui_tasks.tui.painting.line_painter import FrameLine, rule, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider, TextLines
@@ -50,7 +50,7 @@ _AROUND: Final = 4
 _ENDS: Final = 4
 _LEAST_FILES: Final = 3
 # What has rows above a review, and how many at most.
-_ABOVE: Final = tuple(kind for kind in ALL if kind != REVIEW)
+_ABOVE: Final = tuple(kind for kind in ALL if kind != Kind.REVIEW)
 _MOST_ABOVE: Final = 5
 
 
