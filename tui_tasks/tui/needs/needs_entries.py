@@ -161,8 +161,8 @@ class NeedsEntries:
         return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, "")
 
     def _proposed(self, need: Need) -> Entry:
-        """Return `4 new tasks? #10 Rewrite the session store in Rust, #11 Cache tokens`; with less room the numbers of
-        the others, then the first alone.
+        """Return `4 new tasks? #10 Rewrite the session store in Rust, #11 Cache tokens`; with less room the beginnings
+        of the other titles, then their numbers.
         """
         parts = [part for part in need.parts if not part.is_rest]
         kinds = {part.row.kind for part in parts}
@@ -170,9 +170,11 @@ class NeedsEntries:
         first, *others = [self._held(part) for part in parts[: 1 + _NUMBERS]]
         more = need.count - 1 - len(others)
         asked, end = f"{need.count:,} new {what}? {first.number} {first.brief}", f" +{more:,}" * bool(more)
-        named = (f"{one.number} {one_line(one.brief, _SHORT_NAME)}" for one in others)
-        text, brief = (", ".join((asked, *names)) + end for names in (named, (one.number for one in others)))
-        return self._entry(need, "", text, "", brief, asked)
+        whole, cut, numbers = (
+            ", ".join((asked, *(f"{one.number} {one_line(one.brief, cells)}".rstrip() for one in others))) + end
+            for cells in (_SHORT_NAME, _SHORT_NAME // 2, 0)
+        )
+        return self._entry(need, "", whole, "", cut, numbers)
 
     def _failed_job(self, need: Need) -> Entry:
         job = need.row
