@@ -41,7 +41,7 @@ def test_in_less_room_logs_are_counted_and_marks_stand_for_words_before_a_change
     marks = {"failed": "✗", "asked": "?"}
     assert lines([*ASKED, *NEWS[1:]], marks)[:7] == [
         "failed #3 claude-5, asked #4 #7 claude-3, started #5, logged #6 #8",
-        "failed #3 claude-5, asked #4 #7 claude-3, started #5, 2 logged",
+        "failed #3 claude-5, ? #4 #7 claude-3, started #5, logged #6 #8",
         "✗ #3 claude-5, ? #4 #7 claude-3, started #5, logged #6 #8",
         "✗ #3 claude-5, ? #4 #7 claude-3, started #5, 2 logged",
         "✗ #3 +1, ? #4 #7 +1, started #5, 2 logged",

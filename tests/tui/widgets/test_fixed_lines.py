@@ -168,7 +168,7 @@ async def test_at_each_width_the_counts_have_the_same_words_and_what_has_changed
     expected = {
         (140, 40): whole,
         (120, 40): whole,
-        (80, 24): whole.replace(first, brief).replace(" since 19:58", ""),
+        (80, 24): whole.replace(first, "failed #3, ? #4 #7 ◐ S1").replace(" since 19:58", ""),
         (60, 24): f"{few.replace('! 1 late', '◐ S1 slow ! 1 late')} unseen: {brief}, done #6, started #5, +3",
         (99, 23): f"{few} {brief}, done #6, started #5, +3",
         (80, 16): f"{few} {brief}, +5",

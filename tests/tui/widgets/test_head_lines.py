@@ -896,7 +896,7 @@ async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the
         assert ". Seen" in lines(app)[-1]
         for size, words in (
             ((80, 24), "• unseen since 19:58: failed #3, asked #4 #7, started #5"),
-            ((40, 12), "• ✗ #3 ? "),
+            ((40, 12), "#3, ? #4 #7, " if pane == "agents" else "• ✗ #3 ? "),
         ):
             await pilot.resize_terminal(*size)
             await pilot.pause()

@@ -170,25 +170,31 @@ def _marks(context: Context) -> dict[str, Part]:
 
 
 def toned(context: Context, way: Iterable[str]) -> list[Part]:
-    """Return one of the ways with the marks that stand for words in their colours, which part it without commas."""
+    """Return one of the ways with the marks that stand for words in their colours; no comma parts two of these."""
     colors = dict(_marks(context).values())
     parts: list[Part] = []
+    is_after_mark = False
     for at, each in enumerate(way):
         mark, _, names = each.partition(" ")
-        if mark in colors:
-            parts += [(" " if at else "", ""), (mark, colors[mark]), (f" {names}", "")]
-        else:
-            parts.append((f", {each}" if at else each, ""))
+        is_mark = mark in colors
+        if at:
+            parts.append((" " if is_mark and is_after_mark else ", ", ""))
+        parts += [(mark, colors[mark]), (f" {names}", "")] if is_mark else [(each, "")]
+        is_after_mark = is_mark
     return parts
 
 
 def news_ways(news: Sequence[News], marks: Mapping[str, str] = _NO_MARKS) -> list[Way]:
-    """Return `failed #3, started #5, logged #6 #8`, then in less room the same with `2 logged`, with `marks` for words,
+    """Return `failed #3, started #5, logged #6 #8`, then in less room the same with `marks` for words, with `2 logged`,
     with numbers for agents, with numbers for all without a mark, and last with fewer names: `✗ #3, +3`. The least
     important give way first. Where not all have names, they are counted.
     """
     calm = [one.counted if one.word == _LOGGED and one.number > 1 else one for one in news]
-    ways = [(news, _NO_MARKS), (calm, _NO_MARKS), (news, marks), (calm, marks)]
+    words = [one.word for one in news if one.word in marks]
+    ways: list[tuple[Sequence[News], Mapping[str, str]]] = [
+        *((news, {word: marks[word] for word in words[at:]}) for at in range(len(words), -1, -1)),
+        (calm, marks),
+    ]
     least = [one.without_agents for one in calm]
     ways.append((least, marks))
     for at in reversed([at for at, one in enumerate(news) if one.word not in marks]):
