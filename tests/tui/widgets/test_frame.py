@@ -40,11 +40,11 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
     [
         (160, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
         (120, "auth.db  live  next #8 Backup restore drill  ◷ Server status in 14m"),
-        (80, "next #8 Backup res…  ◷ Server status in 14m"),
+        (80, "next #8 Backup restore drill  ◷ S1 in 14m"),
         (60, "next #8 Backup restore…"),
     ],
 )
-async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
+async def test_the_next_task_and_the_next_job_stand_above_the_schedule_which_names_the_job_itself(plan, jobs, make_app, width, words):
     app = make_app(plan.path, pane="schedule")
     async with opened(app, (width, 24)):
         assert lines(app)[0].rstrip().endswith(words), lines(app)[0]

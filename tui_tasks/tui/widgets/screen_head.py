@@ -57,7 +57,7 @@ class TopLine(FrameLine):
     """At the left the panes or a screen's title; at the right project, file and mode, and what is next.
 
     `note` returns a text that replaces the right side, `counts` what a small screen shows there in a width.
-    `on_part` is called with the number of the clicked part.
+    `has_jobs`: whether the jobs stand below with their names. `on_part` is called with the number of the clicked part.
     """
 
     def __init__(
@@ -68,12 +68,14 @@ class TopLine(FrameLine):
         id: str,
         note: Callable[[], str] = lambda: "",
         counts: DrawParts = lambda width: (),
+        has_jobs: Callable[[], bool] = lambda: False,
         on_part: Callable[[int], None] | None = None,
     ) -> None:
         super().__init__(context, left, self._state, id=id, is_bar=True)
         self._title = left
         self._note = note
         self._counts = counts
+        self._has_jobs = has_jobs
         self._on_part = on_part
 
     def _state(self, width: int) -> Sequence[Part]:
@@ -106,6 +108,8 @@ class TopLine(FrameLine):
         with_file = self._place(has_file=True)
         yield [*with_file, *long[0], *named]
         yield [*place, *long[0], *named]
+        if self._has_jobs():
+            yield [*place, *long[0], *numbered]
         yield from ([*place, *both] for both in self._shared(room - parts_width(place) + 2))
         if not named and is_wide:
             yield from ([*with_file, *task] for task in long)
@@ -225,8 +229,14 @@ class TopLine(FrameLine):
 
 def pane_tabs(context: Context, *, id: str) -> TopLine:
     """Return the line of the panes; a click shows one."""
-    panes = list(PANES)
-    return TopLine(context, partial(_tabs, context), id=id, on_part=lambda at: context.navigation.show_pane(panes[at]))
+    panes, navigation = list(PANES), context.navigation
+    return TopLine(
+        context,
+        partial(_tabs, context),
+        id=id,
+        has_jobs=lambda: navigation.pane_name == "schedule",
+        on_part=lambda at: navigation.show_pane(panes[at]),
+    )
 
 
 def _tabs(context: Context, width: int) -> list[Part]:
