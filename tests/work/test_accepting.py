@@ -536,6 +536,16 @@ def test_a_merge_is_not_taken_back_while_another_agent_has_claimed_or_done_its_t
     assert work_queries.find(store.db, work.uid).state == "merged"
 
 
+def test_another_agents_name_in_the_field_of_a_merged_task_does_not_keep_the_merge(
+    store, clock, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work))
+    store.commit(EditTask(task, {"agent": "cleo"}), actor="cleo", now=clock())
+    assert acceptance.take_back(work).state == "ready"
+
+
 @pytest.mark.parametrize("was", ["failed", "working"])
 def test_discarded_work_that_made_nothing_comes_back_as_failed_with_nothing_to_review(
     was, store, clock, configure, starter, task, acceptance, monkeypatch

@@ -44,7 +44,9 @@ async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan
         (60, "next #8 Backup restore…"),
     ],
 )
-async def test_the_next_task_and_the_next_job_stand_above_the_schedule_which_names_the_job_itself(plan, jobs, make_app, width, words):
+async def test_the_next_task_and_job_stand_above_the_schedule_which_names_the_job_itself(
+    plan, jobs, make_app, width, words
+):
     app = make_app(plan.path, pane="schedule")
     async with opened(app, (width, 24)):
         assert lines(app)[0].rstrip().endswith(words), lines(app)[0]

@@ -227,9 +227,11 @@ def check_not_taken_over(db: Database, work: Work) -> None:
     task = task_queries.any_task(db, work.task_uid)
     if work.state not in ("discarded", "merged") or task is None or task.status not in ("in_progress", "done"):
         return
-    if task.who not in (work.agent, *RESERVED_AGENTS):
+    # Whose name stands in the task's field says nothing of who did it: any agent may write one there.
+    who = task.claimed_by or task.status_by
+    if who is not None and who not in (work.agent, *RESERVED_AGENTS):
         did = "has claimed" if task.status == "in_progress" else "has done"
-        what = f"{task.who} {did} #{task.number} since"
+        what = f"{who} {did} #{task.number} since"
         raise Conflict(f"{what}: set it pending first, then bring the work of {work.agent} back", id=task.uid)
 
 
