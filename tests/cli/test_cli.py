@@ -219,6 +219,15 @@ def test_config_tells_each_key_and_theme_that_is_wrong_with_its_line(run, tmp_pa
     assert f"{tmp_path}/themes/mine.toml:2: primary" in told.stderr
 
 
+def test_no_setting_does_anything_to_the_terminal(run, tmp_path) -> None:
+    (file := tmp_path / "c.toml").write_text(
+        '"a\\u009b31m\\u202e" = 1\nnotify = "\\u009b"\ntheme = "\\u009b31m\\u202e"\n'
+    )
+    told = run("config", TUI_TASKS_CONFIG=str(file))
+    assert told.returncode == 1 and "notify" in told.stderr and "theme = " in told.stdout
+    assert not set("\x9b\u202e") & set(told.stdout + told.stderr)
+
+
 def test_config_tells_its_place_and_every_setting(run, tmp_path) -> None:
     told = run("config")
     assert str(tmp_path / "config" / "tui-tasks" / "config.toml") in told.stdout

@@ -27,6 +27,7 @@ from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
 from tui_tasks.settings import paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 from tui_tasks.settings.work_settings import Program
+from tui_tasks.text.safe import safe_line
 
 Seconds = Annotated[int, Meta(ge=1)]
 WaitSeconds = Annotated[int, Meta(ge=0, le=3600)]
@@ -153,7 +154,7 @@ class SettingsProblem(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         at = f"{self.path}:{self.line}" if self.line else str(self.path)
-        return f"{at}: {self.message}"
+        return safe_line(f"{at}: {self.message}")
 
 
 # TOML refuses a table below a value.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.cli.options import REFUSED, open_store
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.settings import paths
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_line, safe_text
 
 if TYPE_CHECKING:
     from tui_tasks.postgres.roles import AgentRole
@@ -199,7 +199,8 @@ def _config(options: argparse.Namespace) -> int:
         return _use_settings(options)
     path = paths.configuration()
     settings, problems = config.load(path)
-    print(config.describe(path, settings))
+    described = config.describe(path, settings)
+    print(safe_text(described, len(described)))
     problems_found: list[object] = [*problems]
     if settings.keys or (path.parent / "themes").is_dir():
         # Actions and themes are defined by the screen.
