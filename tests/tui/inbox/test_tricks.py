@@ -111,7 +111,8 @@ class Stage:
         # From a row that was opened in full, the first leads back to the inbox.
         for _ in range(9):
             await self.press("escape")
-            if len(self.app.screen_stack) == 1 and not self.app.pane.has_way_back:
+            pane = self.app.navigation.task_pane
+            if len(self.app.screen_stack) == 1 and (pane is None or not pane.has_way_back):
                 break
         else:
             raise AssertionError(shown(self.app))

@@ -192,8 +192,8 @@ class LiveChanges:
             seen = self._state.seen.follow_looked()
         elif len(self._app.screen_stack) == 1 and self._focus_tracking.is_watched(now):
             seen = self._state.seen.see(changes, was_new, self._navigation.pane.tasks_on_screen())
-        if seen:
-            self._navigation.pane.marks_changed(seen)
+        if seen and (tasks := self._navigation.task_pane) is not None:
+            tasks.marks_changed()
         for screen in self._app.screen_stack[1:]:
             changed = getattr(screen, "changed", None)
             # A screen that is being made reads the current state itself.

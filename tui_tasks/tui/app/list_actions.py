@@ -98,7 +98,8 @@ class ListActions(Controller):
             return
         at = ids.index(context.state.list_id) if context.state.list_id in ids else 0
         context.navigation.show_list(ids[(at + by) % len(ids)])
-        context.navigation.pane.list_turned()
+        if (tasks := context.navigation.task_pane) is not None:
+            tasks.list_turned()
         home = context.state.current_list
         if home is not None:
             context.say(f"{safe_line(home.name, 60)}   {count(home.total, 'task')}")

@@ -24,6 +24,7 @@ from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.screen_bases import Overlay, Pane
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
@@ -71,7 +72,7 @@ class Navigation:
         self._make_pane = make_pane
         self._open_in_turn = open_in_turn
         # The list or the board, whichever was shown last, and the task under its cursor then.
-        self._of_tasks: Pane | None = None
+        self._of_tasks: TaskPane | None = None
         self._selected: str | None = None
         # The list to which Back leads from the task that was gone to last.
         self._came_from = 0
@@ -80,6 +81,12 @@ class Navigation:
     def pane(self) -> Pane:
         """The pane on screen."""
         return self._app.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
+
+    @property
+    def task_pane(self) -> TaskPane | None:
+        """The pane on screen where it is one of tasks."""
+        pane = self.pane
+        return pane if isinstance(pane, TaskPane) else None
 
     @property
     def screen_name(self) -> str:
@@ -94,7 +101,7 @@ class Navigation:
     def shows_list(self) -> bool:
         """Whether a list is on screen: a pane with its tasks, or a screen that is about it; dialogs do not count."""
         over = self._overlays()
-        return over[-1].OF_LIST if over else self.pane.HAS_TASKS
+        return over[-1].OF_LIST if over else self.task_pane is not None
 
     def may_be_done_here(self, change: int) -> bool:
         """Return whether a change may have been made where the human is: what the pane shows was changed, or the screen
@@ -132,7 +139,7 @@ class Navigation:
         """Show another list in list and board."""
         self._link.check()
         self._frame.free_rows()
-        if self.pane.HAS_TASKS and (cursor := self.pane.target()) is not None:
+        if (tasks := self.task_pane) is not None and (cursor := tasks.target()) is not None:
             self._state.cursors[self._state.list_id] = cursor
         self._state.list_id = list_id
         self.outdate_panes()
@@ -190,16 +197,17 @@ class Navigation:
     def show_pane(self, name: str) -> None:
         """Show a pane; make it the first time. The one that is shown goes back to its rows."""
         self.close_overlays()
-        if name == self.pane_name and self.pane.HAS_TASKS and self.pane.is_inside:
-            self.pane.left()
-            self.pane.uncover()
-            self._app.screen_stack[0].set_focus(self.pane.focus_target())
+        tasks = self.task_pane
+        if name == self.pane_name and tasks is not None and tasks.is_inside:
+            tasks.left()
+            tasks.uncover()
+            self._app.screen_stack[0].set_focus(tasks.focus_target())
         self._open_in_turn(self._show_pane(name))
 
     def open_list(self, list_id: int) -> None:
         """Leave the screen above the panes for a list, in the list or on the board."""
         self.close_overlays()
-        if self.pane_name not in ("list", "board"):
+        if self.task_pane is None:
             self.show_pane("list")
         self.show_list(list_id)
 
@@ -225,7 +233,8 @@ class Navigation:
     @property
     def list_to_return_to(self) -> int:
         """The number of the list to which Back leads after the next `go_to`, if that goes to a task of another list."""
-        return self._came_from if self._came_from and self.pane.has_way_back else self._state.list_id
+        tasks = self.task_pane
+        return (self._came_from if tasks is not None and tasks.has_way_back else 0) or self._state.list_id
 
     def go_to(self, uid: str) -> None:
         """Show a task in the list, wherever it is; Back leads to the list that was shown before."""
@@ -261,7 +270,7 @@ class Navigation:
             self._frame.say("That task is gone.")
             return
         came_from = self.list_to_return_to
-        if self.pane_name not in ("list", "board"):
+        if self.task_pane is None:
             await self._show_pane("list")
         if task.list_id != self._state.list_id:
             self.show_list(task.list_id)
@@ -276,8 +285,8 @@ class Navigation:
 
     async def _open_task(self, uid: str, before: str, back: Callable[[], Overlay]) -> None:
         await self._go_to(uid)
-        if self.pane.target() == uid:
-            self.pane.show_in_full()
+        if (tasks := self.task_pane) is not None and tasks.target() == uid:
+            tasks.show_in_full()
             await self._lay_way_back(before, back)
 
     async def _show_job(self, name: str) -> None:
@@ -289,8 +298,10 @@ class Navigation:
             self.pane.go_to(job.uid)
 
     async def _show_entry(self, seq: int) -> None:
+        from tui_tasks.tui.log.log_pane import LogPane
+
         await self._show_pane("log")
-        self.pane.show_entry(seq)
+        self._app.screen_stack[0].query_one(LogPane).show_entry(seq)
 
     async def _lay_way_back(self, pane_name: str, make: Callable[[], Overlay]) -> None:
         self._came_from = 0
@@ -316,17 +327,17 @@ class Navigation:
             await held.mount(made)
         self._frame.free_rows()
         self.pane.left()
-        if self.pane.HAS_TASKS:
-            self._of_tasks, self._selected = self.pane, self.pane.target()
+        if (tasks := self.task_pane) is not None:
+            self._of_tasks, self._selected = tasks, tasks.target()
         with self._app.batch_update():
             self.pane.display = False
             self.pane_name = name
             self.pane.display = True
         self._refresh_pane()
-        if self.pane.HAS_TASKS and self._of_tasks is not None:
-            await self.pane.take_filter(self._of_tasks)
-        if self.pane.HAS_TASKS and self._selected is not None:
-            self.pane.select(self._selected)
+        if (tasks := self.task_pane) is not None and self._of_tasks is not None:
+            await tasks.take_filter(self._of_tasks)
+            if self._selected is not None:
+                tasks.select(self._selected)
         # At once, before the next key is handled: `Widget.focus` defers it.
         self._app.screen_stack[0].set_focus(self.pane.focus_target())
 

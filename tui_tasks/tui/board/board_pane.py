@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -223,7 +223,7 @@ class BoardPane(TaskPane):
         return {uid for column in self.columns for uid in column.cards.keys_on_screen}
 
     @override
-    def marks_changed(self, uids: Collection[str]) -> None:
+    def marks_changed(self) -> None:
         for column in self.columns:
             column.cards.redraw()
         self._redraw_lines()

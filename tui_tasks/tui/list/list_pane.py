@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
@@ -250,7 +250,7 @@ class ListPane(TaskPane):
         return set(self.row_list.keys_on_screen)
 
     @override
-    def marks_changed(self, uids: Collection[str]) -> None:
+    def marks_changed(self) -> None:
         self.row_list.redraw()
         self._lines.redraw()
 

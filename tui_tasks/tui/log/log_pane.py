@@ -299,9 +299,8 @@ class LogPane(Pane):
     def filter_by(self, text: str) -> None:
         self.filter_bar.open(text, kept=True)
 
-    @override
     def show_entry(self, seq: int) -> None:
-        """The entry is shown among all others."""
+        """Show an entry of the journal, among all others."""
         if self.filter_bar.is_open:
             self.filter_bar.clear()
         self._follow(False)

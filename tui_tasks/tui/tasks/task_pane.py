@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
 
 class TaskPane(Pane):
-    """A pane of tasks. Subclasses arrange its parts, and show the tasks that match a filter."""
+    """A pane of tasks. Subclasses arrange its parts, and show the tasks that match a filter.
 
-    HAS_TASKS = True
+    Its cursor is on a task of the list that is shown, and goes along to another such pane.
+    """
 
     row_list: VirtualList[Any]
     """The list that keys are about: rows of tasks by their uids."""
@@ -107,6 +108,18 @@ class TaskPane(Pane):
         """Return the tasks whose tags and domains are offered for completion."""
         raise NotImplementedError
 
+    def marks_changed(self) -> None:
+        """Draw tasks again that are not new to the human any more."""
+        raise NotImplementedError
+
+    def show_in_full(self) -> None:
+        """Show the task under the cursor in full."""
+        raise NotImplementedError
+
+    def uncover(self) -> None:
+        """Close a detail that is shown instead of rows, filter and quick add."""
+        raise NotImplementedError
+
     def show_added(self, uid: str) -> None:
         """Put the cursor on a task that the human has added, which keys may change at once."""
         self.unread.landing.forget()
@@ -152,7 +165,7 @@ class TaskPane(Pane):
         """Count the task under the cursor as seen, as the human has opened it."""
         uid = self.target()
         if uid is not None and not self.context.link.read_only and self.context.state.seen.read(uid):
-            self.marks_changed({uid})
+            self.marks_changed()
             self.context.redraw_frame()
 
     def remember_cursor(self) -> None:
@@ -165,6 +178,10 @@ class TaskPane(Pane):
         """Return the uids of the marked tasks, else of the task under the cursor."""
         target = self.target()
         return self.row_list.marks or ([target] if target is not None else [])
+
+    @override
+    def shows(self, kind: str) -> bool:
+        return not kind.startswith("job.")
 
     @property
     @override
@@ -197,8 +214,8 @@ class TaskPane(Pane):
         self._way_back = self.target(), self.is_inside, go
 
     @property
-    @override
     def has_way_back(self) -> bool:
+        """Whether Back from the task under the cursor leads elsewhere."""
         return self._way_back is not None and self._way_back[0] == self.target()
 
     @override
@@ -224,8 +241,8 @@ class TaskPane(Pane):
 
     # The filter and quick add
 
-    @override
     def list_turned(self) -> None:
+        """Handle that a key has turned to another list: a filter that names a list does not apply to it."""
         if self.filter_bar.names_list:
             self.filter_bar.clear()
 
@@ -233,9 +250,9 @@ class TaskPane(Pane):
     def filter_by(self, text: str) -> None:
         self.filter_actions.open(text, kept=True)
 
-    @override
-    async def take_filter(self, other: Pane) -> None:
-        if isinstance(other, TaskPane) and other.filter_bar.text != self.filter_bar.text:
+    async def take_filter(self, other: TaskPane) -> None:
+        """Show the matches of the filter of another pane of tasks: list and board have one filter."""
+        if other.filter_bar.text != self.filter_bar.text:
             self.filter_actions.follow(other.filter_actions)
             parsed = await self.filter_bar.take(other.filter_bar.text)
             self.show_matching(self.sort_actions.applied(self.filter_actions.filter_of(parsed)))

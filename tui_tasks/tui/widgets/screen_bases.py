@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
@@ -32,8 +32,6 @@ class Pane(Actor, TransparentContainer):
     NAME: ClassVar[str] = ""
     FOOTER: ClassVar[tuple[str, ...]] = ("filter", "quit", "help")
     FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("asks", "help")
-    HAS_TASKS: ClassVar[bool] = False
-    """Whether its cursor is on a task of the list that is shown: it goes along to another such pane."""
     stale = False
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
@@ -69,14 +67,11 @@ class Pane(Actor, TransparentContainer):
 
     def shows(self, kind: str) -> bool:
         """Return whether entries of a kind are about what is shown here."""
-        return not self.HAS_TASKS or not kind.startswith("job.")
+        return True
 
     def tasks_on_screen(self) -> set[str]:
         """Return the uids of the tasks that are on screen."""
         return set()
-
-    def marks_changed(self, uids: Collection[str]) -> None:
-        """Draw tasks again that are not new to the human any more."""
 
     def left(self) -> None:
         """Prepare for another pane to be shown."""
@@ -99,37 +94,17 @@ class Pane(Actor, TransparentContainer):
         """Whether keys act on the opened row, and Back leads to the rows."""
         return self.is_open
 
-    def uncover(self) -> None:
-        """Close a detail that is shown instead of rows, filter and quick add; list and board have one."""
-
     def select(self, uid: str) -> None:
         """Put the cursor on a task or a job, if the pane shows it."""
 
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the current list, or on a job; remove a filter that hides it."""
 
-    def list_turned(self) -> None:
-        """Handle that a key has turned to another list: a filter that names a list does not apply to it."""
-
-    def show_in_full(self) -> None:
-        """Show the task under the cursor in full; only the list and the board do."""
-
     def filter_by(self, text: str) -> None:
         """Show the matches of a filter."""
 
-    async def take_filter(self, other: Pane) -> None:
-        """Show the matches of the filter of another pane of tasks: list and board have one filter."""
-
-    def show_entry(self, seq: int) -> None:
-        """Show an entry of the journal; only the log does."""
-
     def lay_way_back(self, go: Callable[[], None]) -> None:
         """Let Back from what is shown now call `go`, until something else is shown; the schedule does not."""
-
-    @property
-    def has_way_back(self) -> bool:
-        """Whether Back from the task under the cursor leads elsewhere; only in the list and the board."""
-        return False
 
     @override
     def why_not(self, action: Action) -> str | None:
