@@ -194,8 +194,8 @@ class PhoneService:
         return is_waiting or len(due) < len(waiting)
 
     def _withdraw_left(self, store: Store) -> bool:
-        """Withdraw what another machine has been about to send for longer than a machine's lease,
-        so that it is sent; return whether other messages are being sent.
+        """Withdraw what another machine has been about to send for longer than a machine's lease, so that it is sent;
+        return whether other messages are being sent.
         """
         half, now = phone_answers.half_sent(store.db) if store.db.machine else set(), time.monotonic()
         self._half_sent = {uid: self._half_sent.get(uid, now) for uid in half}

@@ -69,7 +69,7 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         terminal: where agents run: in tmux if it is installed, or without a terminal.
         attach: the argv that shows the terminal of an agent started elsewhere and not in tmux; `{tty}`, `{pid}` and
             `{agent}` are its own.
-        program_commands: commands of programs, by name (`[work.program.NAME]`).
+        programs: commands of programs, by name (`[work.program.NAME]`).
         limits: when an agent's turn is ended, to ask you.
     """
 

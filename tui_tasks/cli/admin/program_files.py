@@ -155,9 +155,9 @@ class Target:
     """Where a program is set up.
 
     Attributes:
-        folder: the folder that the paths of `places` are below.
+        folder: the folder that the paths of `files` are below.
         root: the folder that symbolic links must not lead out of.
-        places: the files.
+        files: the files.
         is_user: whether they are the user's, not a project's.
     """
 
@@ -167,7 +167,7 @@ class Target:
     is_user: bool
 
     def path(self, name: str) -> Path:
-        """Return the path of a file named in `places`."""
+        """Return the path of a file named in `files`."""
         if self.is_user and name == ".claude.json" and not os.environ.get("CLAUDE_CONFIG_DIR"):
             return self.folder.parent / name
         path = self.folder / name

@@ -200,8 +200,8 @@ class AgentAnswers(Controller):
 
     @override
     def takes_key(self, action: Action) -> bool:
-        """The key that denies ends the turn where nothing can be denied, and the key that
-        replies in the inbox writes a message here.
+        """The key that denies ends the turn where nothing can be denied, and the key that replies in the inbox writes a
+        message here.
         """
         view = self._screen.view
         if action.id not in ("ask_deny", "ask_reply"):

@@ -1,7 +1,7 @@
 """Calls the human to a terminal without focus, and shows the digest to one who comes back.
 
-Text of agents is sent as one safe line without control characters, after fixed
-words: it cannot end a control sequence, and no program takes it for an option.
+Text of agents is sent as one safe line without control characters, after fixed words: it cannot end a control sequence,
+and no program takes it for an option.
 """
 
 from __future__ import annotations

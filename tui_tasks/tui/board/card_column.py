@@ -71,9 +71,7 @@ class CardRows(VirtualList[Card]):
 
     @override
     def change(self, keys: Iterable[str]) -> None:
-        """Including the cards that wait for one of the tasks, which have no entry of their
-        own.
-        """
+        """Including the cards that wait for one of the tasks, which have no entry of their own."""
         keys = set(keys)
         keys.update(card.uid for card in self.rows_held if not keys.isdisjoint(card.depends_on))
         super().change(keys)

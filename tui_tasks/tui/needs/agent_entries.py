@@ -50,8 +50,7 @@ class AgentEntry(msgspec.Struct, frozen=True):
     """What an agent does: a word for its state, its task, and its last word.
 
     `reason` is why one in trouble is so, `since` from when on; `prompt` what one was asked for that has failed without
-    a task. `asks` says that one asks though it works on, and about which task. `act` is
-    performed by a click on it.
+    a task. `asks` says that one asks though it works on, and about which task. `act` is performed by a click on it.
     """
 
     state: str

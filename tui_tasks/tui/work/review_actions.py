@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tui_tasks.tui.work.accept_form import AcceptAnswer
     from tui_tasks.tui.work.review_screen import ReviewScreen
     from tui_tasks.tui.work.review_text import WorkFacts
-    from tui_tasks.work.accepting import Acceptance
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """Pages of a board: the tasks of a list by status, at a cost that does not grow with the list.
 
 A part of the board is a status, or `needs_you`: the open and the done tasks that an open question is about, and those
-of `needing`, the uids of tasks that their agent has left (`left_tasks`), whose check has failed, or whose work is
+of `needing`, the uids of tasks that their agent has left (`LeftTask`), whose check has failed, or whose work is
 to be reviewed.
 """
 
