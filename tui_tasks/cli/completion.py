@@ -1,9 +1,8 @@
 """`completion`: prints the script by which a shell completes, and the words that may stand at the cursor.
 
-The shell runs the program without arguments, with the line in its environment (`completion_command` prints the script
-for that). To answer within the time of a keystroke, only the command on the line is declared, and the database is read
-without Peewee. Names that agents chose are given to the shell as words only, never as code; unprintable ones are left
-out.
+The shell runs the program without arguments, with the line in its environment (`run` prints the script for that). To
+answer within the time of a keystroke, only the command on the line is declared, and the database is read without
+Peewee. Names that agents chose are given to the shell as words only, never as code; unprintable ones are left out.
 """
 
 from __future__ import annotations

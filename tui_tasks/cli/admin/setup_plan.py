@@ -189,19 +189,19 @@ def plan_removal(request: SetupRequest) -> Plan:
         plan.parts.append((f"the server {SERVER}", file))
     if at.files.guide:
         file = plan.file(at.path(at.files.guide), at.root)
-        if find_guidance(file.after or "") and not _is_shared(plan, file, request, at):
+        if find_guidance(file.after or "") and not _note_if_shared(plan, file, request, at):
             file.after = remove_guidance(file.after or "")
             plan.parts.append(("when to use the tools", file))
     if at.files.skill:
         file = plan.file(at.path(at.files.skill), at.root)
-        if is_our_skill(file.before or "") and not _is_shared(plan, file, request, at):
+        if is_our_skill(file.before or "") and not _note_if_shared(plan, file, request, at):
             file.after = None
             plan.parts.append(("the skill", file))
     return plan
 
 
-def _is_shared(plan: Plan, file: File, request: SetupRequest, at: Target) -> bool:
-    """Return whether another program set up in the project reads the same file. If so, a note says it."""
+def _note_if_shared(plan: Plan, file: File, request: SetupRequest, at: Target) -> bool:
+    """Note that another program set up in the project reads the same file, and return whether one does."""
     if at.is_user:
         return False
     name = str(file.path.relative_to(at.folder))

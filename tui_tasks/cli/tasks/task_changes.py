@@ -234,7 +234,7 @@ def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool, as
     from tui_tasks.core.read.pages import change_summaries  # it brings the scheduler's modules
     from tui_tasks.text.times import MINUTE, ago  # only `undo` needs it
 
-    if asks and not _agrees_to_undo(session, passed_over):
+    if asks and not _ask_to_undo(session, passed_over):
         print("nothing was undone", file=sys.stderr)
         return
     undone = request(session, "shell:undo", passed_over=list(passed_over))
@@ -271,7 +271,7 @@ def _newer_of_human(session: Session, since: int) -> str:
     return f"{name} ({'`tui-tasks work` shows it' if is_work else 'u on the screen undoes it'})"
 
 
-def _agrees_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
+def _ask_to_undo(session: Session, passed_over: Sequence[int]) -> bool:
     """Ask a person at a terminal about an old or deleting change; return whether to undo it."""
     from tui_tasks.core.operations import Undo
     from tui_tasks.core.read.pages import change_summaries  # as in `undo`

@@ -105,7 +105,7 @@ class AgentConnection(msgspec.Struct, frozen=True, gc=False):
     stopped_at: int | None = None
 
 
-class Sign(msgspec.Struct, frozen=True, gc=False):
+class LastSign(msgspec.Struct, frozen=True, gc=False):
     """The last sign of an agent of the channel, also a request that has changed nothing; in microseconds.
 
     Attributes:
@@ -224,9 +224,9 @@ def end(db: Database, agent: str, process: Process, now: int) -> None:
     db.run(_CLOSE, {**_parameters(agent, process), "at": now})
 
 
-def signs(db: Database) -> dict[str, Sign]:
+def signs(db: Database) -> dict[str, LastSign]:
     """Return the last sign of each agent of the channel, as far as it is recorded."""
-    return {row[0]: Sign(*row[1:]) for row in db.all(_SIGNS)}
+    return {row[0]: LastSign(*row[1:]) for row in db.all(_SIGNS)}
 
 
 def put_sign(db: Database, agent: str, now: int) -> None:

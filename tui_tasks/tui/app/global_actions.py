@@ -73,7 +73,7 @@ class GlobalActions(Controller):
         """The inbox, on the question about the task under the cursor if there is one."""
         from tui_tasks.tui.inbox.inbox_screen import Inbox
 
-        if self._is_here("inbox"):
+        if self._say_if_open("inbox"):
             return
         context, target = self._context, self._context.navigation.pane.target()
         asked = next((uid for uid, task in context.state.asked_about.items() if task == target), None)
@@ -93,15 +93,15 @@ class GlobalActions(Controller):
         """The stats."""
         self._open("stats")
 
-    def _is_here(self, name: str) -> bool:
-        """Return whether a screen is open already, and say so: opened anew, it would lose its cursor."""
+    def _say_if_open(self, name: str) -> bool:
+        """Say that a screen is open already, and return whether it is: opened anew, it would lose its cursor."""
         is_here = self._context.navigation.screen_name == name
         if is_here:
             self._context.say(f"{name.capitalize()} is open already. {self._context.keymap.key_of('back')} goes back.")
         return is_here
 
     def _open(self, name: str) -> None:
-        if self._is_here(name):
+        if self._say_if_open(name):
             return
         self._context.link.check()
         self._context.navigation.close_overlays()

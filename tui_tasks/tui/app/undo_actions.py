@@ -69,12 +69,12 @@ class UndoActions:
         """
         if await seen_actions.bring_back(self._context):
             return
-        if self._stays_paused():
+        if self._refuse_pause():
             return
         if (taken := await agent_messages.took_message_back(self._context, self._said_of_message)) is not None:
             self._said_of_message = taken
             return
-        if await self._corrects_answer():
+        if await self._correct_answer():
             return
         if self._context.state.has_work and (ended := newest_ended(self._context.db)) is not None:
             work, entry, passed = ended
@@ -83,12 +83,12 @@ class UndoActions:
                 above = (
                     f"“{self._described(passed)}” cannot be undone: {undo.why_not_by_undo(self._context.db, passed)}"
                 )
-                if not self._is_pressed_again(above, "offers the change before it"):
+                if not self._take_second_press(above, "offers the change before it"):
                     return
                 above += ". "
             await _undo_end(self._context, work, entry, above)
             return
-        if not await self._agrees_to_undo():
+        if not await self._ask_to_undo():
             return
         while True:
             try:
@@ -101,7 +101,7 @@ class UndoActions:
                 if earlier is None:
                     self._say_nothing_left()
                     return
-                if not await self._passes_over(refused.change, earlier):
+                if not await self._ask_to_pass_over(refused.change, earlier):
                     self._passed_over = known
                     return
         self._show_list_of(change)
@@ -124,7 +124,7 @@ class UndoActions:
         undone = journal.entry(self._context.db, change).undoes or change
         self._context.say(f"Redone: {self._described(undone)}. {self._context.keymap.key_of('undo')} undoes it.")
 
-    def _stays_paused(self) -> bool:
+    def _refuse_pause(self) -> bool:
         """Say, where the human's newest act is a pause or the end of one, and not an old one, that it is not undone,
         and which key does it; by the key again, with no other input between, the change before it is undone.
         """
@@ -137,12 +137,12 @@ class UndoActions:
         is_pause = entry.kind == "agent.paused"
         what = "A pause" if is_pause else "The end of a pause"
         why = f"{what} is not undone: {key} in Agents {f'resumes {shown}' if is_pause else f'pauses {shown} again'}"
-        if not self._is_pressed_again(why, "undoes the change before it"):
+        if not self._take_second_press(why, "undoes the change before it"):
             return True
         self._said_of_pause, self._goes_on_at = entry.seq, 0
         return False
 
-    async def _corrects_answer(self) -> bool:
+    async def _correct_answer(self) -> bool:
         """Say, where the human's newest act is an answer and not an old one, that it is not undone; by the key again,
         with no other input between, begin a message that corrects it, once for each answer.
         """
@@ -152,15 +152,15 @@ class UndoActions:
         if change_summaries.is_old(ask.answered_at or 0, self._context.clock.now()):
             return False
         shown = agent_text.who(ask.agent, 30)
-        if not self._is_pressed_again(f"An answer is not undone: {shown} may have read it", f"writes to {shown}"):
+        if not self._take_second_press(f"An answer is not undone: {shown} may have read it", f"writes to {shown}"):
             return True
         if await agent_messages.correct_answer(self._context, ask):
             self._corrected = ask.uid
         return True
 
-    def _is_pressed_again(self, why: str, then: str) -> bool:
-        """Return whether the key is pressed again with no other input between; else say why it does nothing, and what
-        it does then.
+    def _take_second_press(self, why: str, then: str) -> bool:
+        """Return whether this press is the second with no other input between; else say why the key does nothing, and
+        what it does then.
         """
         number = self._context.pressed.number
         if number == self._goes_on_at:
@@ -169,7 +169,7 @@ class UndoActions:
         self._context.say(f"{why}. {self._context.keymap.key_of('undo')} again {then}.")
         return False
 
-    async def _agrees_to_undo(self) -> bool:
+    async def _ask_to_undo(self) -> bool:
         """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
         the shell; and before one that was not made where the human is. Say why where there is none, or none is taken
         back yet.
@@ -198,9 +198,9 @@ class UndoActions:
             change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
         return change
 
-    async def _passes_over(self, change: int, before: int) -> bool:
+    async def _ask_to_pass_over(self, change: int, before: int) -> bool:
         """Say that a change is not undone; pressed again, ask whether to pass over it until the screen closes."""
-        if not self._is_pressed_again(self._not_undone(change), "offers the change before it"):
+        if not self._take_second_press(self._not_undone(change), "offers the change before it"):
             return False
         question = f"{self._not_undone(change)}. Undo “{self._described(before)}”?"
         return await confirm(self._context, question, "undo that", "leave everything as it is")

@@ -354,7 +354,7 @@ class BoardPane(TaskPane):
         self.context.redraw_frame()
 
     def do_back(self) -> None:
-        """Leave one layer: a drag, quick add, the detail's text, the detail, marks, the filter, a list that was gone to."""
+        """Leave one layer: a drag, quick add, the detail's text, the detail, marks, the filter, a list gone to."""
         if any(column.cards.let_go() for column in self.columns):
             self._moves.end_drag()
         elif self.quick_add.is_open:

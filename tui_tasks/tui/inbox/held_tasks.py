@@ -231,7 +231,7 @@ class HeldTasks(RowSource[HeldTask]):
         from tui_tasks.tui.inputs.task_form import TaskForm
 
         row = self.row
-        if row is None or self._is_of_jobs([row]):
+        if row is None or self._refuse_jobs([row]):
             return
         task = task_queries.task(self.context.db, row.uid)
         if not (self._standing_here(row) and self.is_under_cursor()):
@@ -248,7 +248,7 @@ class HeldTasks(RowSource[HeldTask]):
         from tui_tasks.tui.screens.place_pickers import SearchAll
 
         rows = self._chosen
-        if self._is_of_jobs(rows):
+        if self._refuse_jobs(rows):
             return
 
         read = {row.uid: self.version(row) for row in rows}
@@ -262,8 +262,8 @@ class HeldTasks(RowSource[HeldTask]):
 
         self.context.push(SearchAll(self.context, chosen=lambda uid: self.context.run(join(uid))))
 
-    def _is_of_jobs(self, rows: Sequence[HeldTask]) -> bool:
-        """Return whether there is a job among these, and show that jobs are changed in the schedule."""
+    def _refuse_jobs(self, rows: Sequence[HeldTask]) -> bool:
+        """Say that jobs are changed in the schedule if there is one among these, and return whether there is."""
         if has_jobs := any(row.is_job for row in rows):
             key = self.context.keymap.key_of("pane_schedule")
             self.context.say(f"A job is changed in the schedule ({key}), and accepted or declined here.")

@@ -50,7 +50,7 @@ def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
     return " and ".join(filter(None, (", ".join(changed[:-1]), *changed[-1:]))).replace("_", " ")
 
 
-class HeldLines(NamedTuple):
+class HeldTaskLines(NamedTuple):
     """The lines of a held task or job: what is `accepted`, and what is `around` it. Each has a label.
 
     `is_whole`: whether they are all that is accepted.
@@ -61,14 +61,14 @@ class HeldLines(NamedTuple):
     is_whole: bool = True
 
 
-def held_lines(context: Context, row: HeldTask, room: int, when: str) -> HeldLines:
+def held_lines(context: Context, row: HeldTask, room: int, when: str) -> HeldTaskLines:
     """Return the lines of a held task or job.
 
     They begin with its name and who filed it `when`; without that, the line above them has both.
     """
     item = content(context, row)
     if item is None:
-        return HeldLines()
+        return HeldTaskLines()
     labelled = partial(_labelled, room=room, ascii_only=context.ascii_only)
     parts: list[Prose] = []
     if when:
@@ -90,7 +90,7 @@ def held_lines(context: Context, row: HeldTask, room: int, when: str) -> HeldLin
             more = [f"and {total - len(names)} more"] if total > len(names) > 0 else []
             around += labelled(label, "\n".join((*map(safe_line, names), *more))).lines
     accepted = [line for part in parts for line in part.lines]
-    return HeldLines(accepted, [*around, *_keys(context)], all(part.is_whole for part in parts))
+    return HeldTaskLines(accepted, [*around, *_keys(context)], all(part.is_whole for part in parts))
 
 
 def _labelled(label: str, text: str, room: int, *, ascii_only: bool) -> Prose:

@@ -86,10 +86,10 @@ class KeyQueue:
         self.pressed.at = event.time
         self.pressed.number += 1
         self._hush()
-        is_taken = self.words.takes_esc(event)
+        is_taken = self.words.take_esc(event)
         if self.words.ends_word(event):
             await self._take_held(event)
-        if not self.words.keeps_back(event):
+        if not self.words.keep_back(event):
             await self._take_held(event)
             if not is_taken:
                 await self._take(event)
@@ -103,7 +103,7 @@ class KeyQueue:
 
     async def _release(self, event: events.Key) -> None:
         """Perform a key that was held, unless the human has done something else since."""
-        if self.words.is_over(event) and self.pressed.at == event.time:
+        if self.words.end_hold(event) and self.pressed.at == event.time:
             self._hush()
             await self._take(event)
 

@@ -138,8 +138,8 @@ class StrayWords:
         self.expect_words(refused)
         self._opens_again, self._go_on = action, go_on
 
-    def takes_esc(self, event: events.Key) -> bool:
-        """Return whether a key is the Esc that only removes a message; another key ends that."""
+    def take_esc(self, event: events.Key) -> bool:
+        """Take the Esc that only removes a message, and return whether the key is it; another key ends that."""
         stays_on, self._esc_stays_on = self._esc_stays_on, None
         return event.key == "escape" and self._app.screen is stays_on and not self.is_writing
 
@@ -157,20 +157,20 @@ class StrayWords:
         self._rest.expect("")
         return held
 
-    def keeps_back(self, event: events.Key) -> bool:
-        """Return whether a key is not to be performed: it is part of words, or the rest of one."""
-        return self._is_lost(event) or self._is_rest(event)
+    def keep_back(self, event: events.Key) -> bool:
+        """Drop or hold a key that is part of words, or the rest of one; return whether it is not to be performed."""
+        return self._keep_back_stray(event) or self._keep_back_rest(event)
 
-    def is_over(self, held: events.Key) -> bool:
-        """Return whether a key is still held after a pause; it is held no more then."""
+    def end_hold(self, held: events.Key) -> bool:
+        """Stop holding a key after a pause, and return whether it was held until then."""
         if self._held is not held:
             return False
         self._held = self._expects_words_on = None
         self._rest.expect("")
         return True
 
-    def _is_lost(self, event: events.Key) -> bool:
-        """Return whether a key is part of words for an input that could not open, which must not run as keys."""
+    def _keep_back_stray(self, event: events.Key) -> bool:
+        """Drop or hold a key that is part of words for an input that could not open; return whether it is."""
         screen, now = self._expects_words_on, self._clock()
         if screen is None:
             return False
@@ -186,8 +186,8 @@ class StrayWords:
             return False
         self._typed_at, before = now, self._held
         if self._opens_again:
-            if (is_lost := self._is_lost_after_input(event)) is not None:
-                return is_lost
+            if (is_kept_back := self._keep_back_after_input(event)) is not None:
+                return is_kept_back
         elif event.key == "enter":
             self._expects_words_on = None
             if is_first and self._read_only:
@@ -217,8 +217,10 @@ class StrayWords:
         if text.strip():
             self.drafts[about] = text
 
-    def _is_lost_after_input(self, event: events.Key) -> bool | None:
-        """Return whether a key is kept back where an input has just closed; None: it is dropped, with what is held."""
+    def _keep_back_after_input(self, event: events.Key) -> bool | None:
+        """Hold or put into the input again what is typed where one has just closed; return whether the key is not to be
+        performed; None: it is dropped, with what is held.
+        """
         first, letter = self._held, event.character or ""
         if self._has_dropped:
             return None
@@ -249,8 +251,8 @@ class StrayWords:
         self._app.set_timer(_TYPING, lambda: self._app.call_later(self._release, event))
         return True
 
-    def _is_rest(self, event: events.Key) -> bool:
-        """Return whether a key is a further letter of a word that a menu has chosen by its first one."""
+    def _keep_back_rest(self, event: events.Key) -> bool:
+        """Drop or hold a further letter of a word that a menu has chosen by its first one; return whether it is one."""
         if self._app.screen.is_modal or self.is_writing:
             return False
         dropped = self._rest.dropped(event.key, event.character)

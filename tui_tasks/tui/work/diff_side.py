@@ -123,7 +123,7 @@ def _comment(comment: Comment, width: int) -> list[Drawn]:
 _MAX_CACHED: Final = 50
 
 
-class FileDiff(msgspec.Struct):
+class ShownDiff(msgspec.Struct):
     """The diff of a file: its lines and their colours, or a note instead."""
 
     lines: list[DiffLine]
@@ -135,16 +135,16 @@ class DiffCache:
     """The diffs that were read last, by the keys of their files."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, FileDiff] = {}
+        self._texts: dict[str, ShownDiff] = {}
 
     def __contains__(self, key: str) -> bool:
         return key in self._texts
 
-    def get(self, key: str) -> FileDiff | None:
+    def get(self, key: str) -> ShownDiff | None:
         """Return the diff of a file; None if it is not read yet."""
         return self._texts.get(key)
 
-    def put(self, key: str, text: FileDiff) -> None:
+    def put(self, key: str, text: ShownDiff) -> None:
         """Hold the diff of a file, and drop the oldest where there are many."""
         while len(self._texts) >= _MAX_CACHED:
             del self._texts[next(iter(self._texts))]
@@ -155,19 +155,19 @@ class DiffCache:
         self._texts.clear()
 
 
-def _read_diff(review: Review, change: FileChange) -> FileDiff:
+def _read_diff(review: Review, change: FileChange) -> ShownDiff:
     """Return the diff of a file; called in a thread."""
     try:
         diff = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
     except (GitFailed, OSError) as error:
-        return FileDiff([], {}, f"{error}")
+        return ShownDiff([], {}, f"{error}")
     if diff.is_binary:
-        return FileDiff([], {}, "A binary file: its bytes are not shown.")
+        return ShownDiff([], {}, "A binary file: its bytes are not shown.")
     lines = diff_lines.parse(diff.text)
     note = "The rest of this diff is too long to be shown: look at it in the worktree." if diff.is_cut else ""
     if not lines and not note:
         note = "No line differs."
-    return FileDiff(lines, {}, note)
+    return ShownDiff(lines, {}, note)
 
 
 class DiffSide:
@@ -270,7 +270,7 @@ class DiffSide:
         self._show_read(key)
         await self._colour(key, change, text)
 
-    async def _colour(self, key: str, change: FileChange, text: FileDiff) -> None:
+    async def _colour(self, key: str, change: FileChange, text: ShownDiff) -> None:
         if text.lines:
             text.colours = await asyncio.to_thread(diff_lines.colours, change.name, text.lines)
             if text.colours and self._is_open():
@@ -350,7 +350,7 @@ class SideMoves(RowMoves):
             next((key for key, text in part if words in text.casefold()), None)
             for part in (texts[at + 1 :], texts[: at + 1])
         )
-        if below is None and is_on_diff and await self._finds_in_other_file(words):
+        if below is None and is_on_diff and await self._go_to_other_file(words):
             return
         if row_list.cursor != cursor:
             return  # moved meanwhile
@@ -360,7 +360,7 @@ class SideMoves(RowMoves):
         what = "shown line of the diffs has" if is_on_diff else "name of a file has"
         context.say(f"No {what} “{safe_line(self._words, 40)}”.")
 
-    async def _finds_in_other_file(self, words: str) -> bool:
+    async def _go_to_other_file(self, words: str) -> bool:
         """Go to the next file whose diff has some words, and return whether there is one."""
         side, file = self._side, self._side.files.cursor
         found = await side.next_file_with(words, self._rows.rows)

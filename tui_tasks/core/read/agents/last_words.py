@@ -303,7 +303,7 @@ def stuck_now(db: Database) -> list[Stuck]:
     return sorted((one for one in noted(db).values() if one.cause is not None), key=lambda one: one.uid)
 
 
-def goes_on(asks: Sequence[Ask], acted_at: int, sign: connections.Sign | None) -> bool:
+def goes_on(asks: Sequence[Ask], acted_at: int, sign: connections.LastSign | None) -> bool:
     """Return whether an agent of the channel goes on though its questions are open: it has a ticket for each, or has
     done something since it began to wait.
 

@@ -87,7 +87,7 @@ def record_report(tx: Transaction, op: RecordReport) -> None:
     so is the second of two hooks that were told of the same event.
     """
     report = op.report
-    if not _is_new(tx, op.name) or _is_second(tx, report):
+    if not (_record_if_new(tx, op.name) and _record_event_if_first(tx, report)):
         return
     known = session_queries.by_session(tx.db, report.program, report.session)
     if known is not None and known[1] == "former":
@@ -99,8 +99,8 @@ def record_report(tx: Transaction, op: RecordReport) -> None:
     ReportHandler(tx, report, tasks=op.tasks).apply()
 
 
-def _is_new(tx: Transaction, name: str) -> bool:
-    """Return whether a name was not recorded before, and record it."""
+def _record_if_new(tx: Transaction, name: str) -> bool:
+    """Record a name unless it was recorded before, and return whether it is new."""
     if not name:
         return True
     if tx.db.one(_PROCESSED, name=name) is not None:
@@ -109,8 +109,9 @@ def _is_new(tx: Transaction, name: str) -> bool:
     return True
 
 
-def _is_second(tx: Transaction, report: SessionReport) -> bool:
-    """Return whether another hook, of the user or of the project, has reported the same event, which would count twice.
+def _record_event_if_first(tx: Transaction, report: SessionReport) -> bool:
+    """Record an event that would count twice; return False if another hook, of the user or of the project, has reported
+    it before.
 
     Events without an id of their own may be alike: they are all reported.
     """
@@ -119,18 +120,18 @@ def _is_second(tx: Transaction, report: SessionReport) -> bool:
         for event in report.events
     )
     if not counts or not report.is_unique:
-        return False
+        return True
     name = f"event {report.program} {report.session} {report.hash}"
     before = tx.db.one(_PROCESSED, name=name)
     if before is None:
         tx.db.run(_PUT_PROCESSED, {"name": name, "at": report.at})
-    return before is not None and abs(report.at - before[0]) < _TOGETHER
+    return before is None or abs(report.at - before[0]) >= _TOGETHER
 
 
 @rule(RefuseReport)
 def refuse_report(tx: Transaction, op: RefuseReport) -> None:
     """Record that an agent's hook spoke for another agent (docs: protocol, section 10)."""
-    if _is_new(tx, op.name) and _is_new(tx, f"refused {tx.actor} {op.agent}"):
+    if _record_if_new(tx, op.name) and _record_if_new(tx, f"refused {tx.actor} {op.agent}"):
         message = f"a hook from under the process of {tx.actor} named the session of {op.agent}"
         tx.emit("agent.refused", "refusal", tx.actor, new={"tool": f"hook {op.program}", "message": message})
 
