@@ -202,6 +202,7 @@ def test_a_limit_of_money_without_an_end_is_refused_in_the_settings(tmp_path: Pa
     ("text", "message"),
     [
         ("work = 3", "work: takes a table, not 3"),
+        ('work = { program = "claude", programs = "x" }', 'work.program: takes a table, not "x"'),
         ("work = { max_agents = 5000 }", "work.max_agents: takes a whole number from 1 up to 1,000, not 5000"),
         ("work = { program = { x = { command = [] } } }", "work.program.x.command: takes a list that is not empty"),
         ('notify = "loud"', 'notify: takes one of "off", "osc777", "osc9", not "loud"'),

@@ -242,9 +242,18 @@ def test_a_start_by_default_that_fails_because_settings_are_not_used_says_why(co
         starter.start(task, Request())
 
 
-def test_settings_that_are_not_used_say_why(configure):
-    configure("true", '[work.program.bad]\ncommand = ["true"]')
-    assert live_settings.work_problem().endswith(": work: program.bad: the command has no {prompt}")
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ('[work.program.bad]\ncommand = ["true"]', "work: program.bad: the command has no {prompt}"),
+        ("max_agents = 5000", "work.max_agents: takes a whole number from 1 up to 1,000, not 5000"),
+    ],
+)
+def test_settings_that_are_not_used_say_why(configure, lines, why):
+    configure("true", lines)
+    problem = live_settings.work_problem()
+    assert problem.startswith("Your [work] is not used. ")
+    assert problem.endswith(f": {why}")
 
 
 def test_a_start_says_how_to_tell_git_who_you_are_before_there_is_work_to_merge(starter, task, human_home):

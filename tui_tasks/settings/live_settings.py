@@ -144,7 +144,7 @@ def work_problem() -> str:
     from tui_tasks.settings import config
 
     problems = config.load(paths.configuration())[1]
-    whole = ("work:", "not TOML", "cannot be read")
+    whole = ("work:", "work.", "not TOML", "cannot be read")
     return next((f"Your [work] is not used. {each}" for each in problems if each.message.startswith(whole)), "")
 
 

@@ -139,7 +139,8 @@ def read(table: Any) -> WorkSettings:
 
 def wrong_program(table: dict[str, Any]) -> str | None:
     """Return the name of the first program whose table in `read`'s table is not as it must be; None if each is."""
-    for name, program in table.get("program", {}).items():
+    programs = table.get("program")
+    for name, program in programs.items() if isinstance(programs, dict) else ():
         try:
             if isinstance(program, dict):
                 msgspec.convert(program, ProgramSettings)
