@@ -36,6 +36,13 @@ UNSOUND = {
     "another row's uid": {**TASK, "new": '{"uid": "another"}'},
     "half a task": {**TASK, "kind": "task.created", "old": None, "new": '{"name": "x"}'},
     "an image that is no JSON": {"entity": "log", "kind": "task.logged", "old": "{}", "new": "{}", "image": "zz{"},
+    "an image that is no JSON after a new row": {
+        "entity": "log",
+        "kind": "task.logged",
+        "uid": "l",
+        "image": "zz{",
+        "new": '{"uid": "l", "task_uid": "x", "at": 1, "agent": "codex", "message": "Half", "deleted": false}',
+    },
     "an image of nothing": {**TASK, "new": '{"priority": 2}', "image": "zz{"},
     "a reason that is no JSON": {**TASK, "new": '{"priority": 2}', "why": "zz{"},
 }
