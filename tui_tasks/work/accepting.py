@@ -176,7 +176,7 @@ class Acceptance:
             Conflict: it cannot be merged now; the message says what to do.
         """
         if work.state not in ("ready", "conflict") and not (go_on and work.state == "working"):
-            clean_up.refuse(self._store, work)
+            work_queries.refuse_state(self._store.db, work)
 
     def comment(self, work: Work, text: str, version: str | None = None) -> Sent:
         """Send a message to the agent; it goes on. If it has ended, its program is started again. `version`: that of
@@ -199,7 +199,7 @@ class Acceptance:
         if work_queries.is_elsewhere(self._store.db, work) is not None:
             # The rules allow it if nothing is to be ended there.
             return self._commit(DiscardWork(work.uid))
-        clean_up.check_not_over(self._store, work, "merged", "discarded")
+        work_queries.check_not_over(self._store.db, work, "merged", "discarded")
         discarded = self._commit(merge_steps.discarding(work))
         clean_up.end_agent(self._store, discarded)
         return discarded

@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
@@ -18,7 +18,6 @@ from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.work import SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK, SYSTEM
 from tui_tasks.installation import data_folder
@@ -138,37 +137,6 @@ def end_agent(store: Store, work: Work) -> None:
         processes.send_group(session.pid, signal.SIGTERM)
     if work.terminal is not None:
         Terminals(store.path).end(work.terminal)
-
-
-def check_not_over(store: Store, work: Work, *states: str) -> None:
-    """Refuse work that has ended in one of these states since it was read; say what to do.
-
-    Raises:
-        Conflict: it has.
-    """
-    work = work_queries.find(store.db, work.uid)
-    if work.state in states:
-        refuse(store, work)
-
-
-def refuse(store: Store, work: Work) -> NoReturn:
-    """Say that the state of a work forbids it, and what to do.
-
-    Raises:
-        Conflict: always.
-    """
-    task = task_queries.any_task(store.db, work.task_uid)
-    number = task.number if task is not None else 0
-    restore = f"`tui-tasks work restore {work_queries.reference(store.db, work, number)}`"
-    then = {
-        "merged": f"; {restore} undoes it",
-        "discarded": f": {restore} brings it back for review",
-        "failed": f": start an agent again, or {restore} if there is something to review",
-        "working": ": wait until its turn is over, or merge and let the agent continue (--go-on)",
-    }.get(work.state, "")
-    is_so = "has failed" if work.state == "failed" else f"is {work.state}"
-    what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
-    raise Conflict(f"{what}{then}", state=work.state)
 
 
 def is_gone(db: Database, work: Work) -> bool:

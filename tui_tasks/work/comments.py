@@ -107,7 +107,7 @@ def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
         InvalidArgument: there is no text.
     """
     work_queries.check_here(store.db, work)
-    clean_up.check_not_over(store, work, "merged", "discarded", "failed")
+    work_queries.check_not_over(store.db, work, "merged", "discarded", "failed")
     is_gone = clean_up.is_gone(store.db, work)
     if is_gone:
         Starter(store, Path(work.repository), clock).check_go_on(work_queries.find(store.db, work.uid))

@@ -6,7 +6,7 @@ docs: protocol, section 12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import msgspec
 
@@ -127,6 +127,37 @@ def check_here(db: Database, work: Work) -> None:
     """
     if (elsewhere := is_elsewhere(db, work)) is not None:
         raise Conflict(elsewhere, id=work.task_uid, machine=work.machine, branch=work.branch)
+
+
+def check_not_over(db: Database, work: Work, *states: str) -> None:
+    """Refuse work that has ended in one of these states since it was read; say what to do.
+
+    Raises:
+        Conflict: it has.
+    """
+    work = find(db, work.uid)
+    if work.state in states:
+        refuse_state(db, work)
+
+
+def refuse_state(db: Database, work: Work) -> NoReturn:
+    """Say that the state of a work forbids it, and what to do.
+
+    Raises:
+        Conflict: always.
+    """
+    task = task_queries.any_task(db, work.task_uid)
+    number = task.number if task is not None else 0
+    restore = f"`tui-tasks work restore {reference(db, work, number)}`"
+    then = {
+        "merged": f"; {restore} undoes it",
+        "discarded": f": {restore} brings it back for review",
+        "failed": f": start an agent again, or {restore} if there is something to review",
+        "working": ": wait until its turn is over, or merge and let the agent continue (--go-on)",
+    }.get(work.state, "")
+    is_so = "has failed" if work.state == "failed" else f"is {work.state}"
+    what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
+    raise Conflict(f"{what}{then}", state=work.state)
 
 
 def everything(db: Database) -> list[Work]:
