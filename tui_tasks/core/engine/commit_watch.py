@@ -32,7 +32,7 @@ class FileEvents(Protocol):
         """Return a descriptor that becomes readable when there are events."""
         ...
 
-    def has_events(self) -> bool:
+    def take_events(self) -> bool:
         """Read the events; return whether one is about the log."""
         ...
 
@@ -86,7 +86,7 @@ class Watch:
     def arm(self, now: float) -> None:
         """Read the events of `fd`, which is readable; `now` is monotonic seconds."""
         notify = self._notifier()
-        if notify and notify.has_events():
+        if notify and notify.take_events():
             # Who writes without a break must not put off the look that is due.
             soon, *later = (now + step for step in LADDER)
             self._looks_due = [min([soon, *self._looks_due[:1]]), *later]
@@ -174,7 +174,7 @@ class _Inotify:
         number: int = self._inotify.fileno()
         return number
 
-    def has_events(self) -> bool:
+    def take_events(self) -> bool:
         return any(event.name == self._log.name for event in self._inotify.read(timeout=0))
 
     def follow(self) -> None:
@@ -208,7 +208,7 @@ class _Kqueue:
         number: int = self._queue.fileno()
         return number
 
-    def has_events(self) -> bool:
+    def take_events(self) -> bool:
         has_some = bool(self._queue.control(None, 8, 0))
         if has_some and not self._has_log():
             with contextlib.suppress(OSError):

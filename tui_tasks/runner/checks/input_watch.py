@@ -228,7 +228,7 @@ class _WatchedInputs:
 
     def digest(self, *, reads_all: bool = False, reads_now_and_then: bool = False) -> str:
         """Return a hash of the inputs as they are now; `reads_all`: of their contents, whatever their stats."""
-        has_changes = self._digest is None or self._has_changes()
+        has_changes = self._digest is None or self._take_changes()
         if has_changes:
             # Watch before reading, so that no change in between is missed.
             self._watch()
@@ -242,7 +242,7 @@ class _WatchedInputs:
                 self._read_at = now + max(_READ_SECONDS, (now - began) * _READING_PART)
         return self._digest
 
-    def _has_changes(self) -> bool:
+    def _take_changes(self) -> bool:
         return self._notify is None or bool(self._notify.read(timeout=0))
 
     def _watch(self) -> None:

@@ -36,8 +36,8 @@ class JobActions(Controller):
         self.landing = Landing(context)
         self.ending: Ending | None = None
 
-    async def _is_meant(self, line: JobLine, verb: str) -> bool:
-        """Return whether a key is for a job; asked where the cursor came to it by itself."""
+    async def _ask_if_meant(self, line: JobLine, verb: str) -> bool:
+        """Ask whether a key is for a job where the cursor came to it by itself, and return whether it is."""
         if not self.landing.is_at(line.job.uid):
             return True
         self.landing.forget()
@@ -66,7 +66,7 @@ class JobActions(Controller):
     async def do_job_run(self) -> None:
         """Run the job now, whatever its schedule says."""
         line = self._job()
-        if line is not None and await self._is_meant(line, "Run"):
+        if line is not None and await self._ask_if_meant(line, "Run"):
             await self._run(line)
 
     async def do_job_run_with(self) -> None:
@@ -92,7 +92,7 @@ class JobActions(Controller):
     async def do_job_toggle(self) -> None:
         """Switch the job on or off."""
         line, context = self._job(), self._context
-        if line is None or not await self._is_meant(line, "Switch off" if line.job.enabled else "Switch on"):
+        if line is None or not await self._ask_if_meant(line, "Switch off" if line.job.enabled else "Switch on"):
             return
         if line.job.enabled:
             await context.link.commit(DisableJob(line.job.uid))
@@ -112,7 +112,7 @@ class JobActions(Controller):
             question = f"{self._named(line)} is running. Delete it, and end its run?"
             if not await confirm(context, question, "end the run and delete"):
                 return
-        elif not await self._is_meant(line, "Delete"):
+        elif not await self._ask_if_meant(line, "Delete"):
             return
         named = self._named(line)
         await context.link.commit(DeleteJob(line.job.uid))
