@@ -1,7 +1,7 @@
 """The entry point of the command line: reads it, checks who may run the command, and runs it.
 
-Each command imports only what it needs. A simple command line is read without argparse, whose import and
-parser take a tenth of a short command.
+Each command imports only what it needs. A simple command line is read without argparse, whose import and parser take
+a tenth of a short command.
 """
 
 from __future__ import annotations

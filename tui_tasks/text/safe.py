@@ -359,8 +359,8 @@ _PIECE: Final = 1 << 20
 
 def readable(text: str) -> str:
     """Return JSON with escapes for all characters that are not plainly visible, or that terminals disagree on."""
-    # Nearly all texts pass these tests, which take a hundredth of the time. In ASCII, JSON has escaped
-    # every control character but DEL.
+    # Nearly all texts pass these tests, which take a hundredth of the time. In ASCII, JSON has escaped every control
+    # character but DEL.
     if text.isascii() and "\x7f" not in text:
         return text
     if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):

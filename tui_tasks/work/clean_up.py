@@ -1,6 +1,4 @@
-"""The end of a work: its agent and terminal are ended, its worktree and branch removed, and brought back when asked.
-All files of a worktree are kept.
-"""
+"""The end of a work: its agent and terminal are ended, its worktree and branch removed, and brought back when asked."""
 
 from __future__ import annotations
 

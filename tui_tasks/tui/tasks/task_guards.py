@@ -49,8 +49,8 @@ class Landing:
         self._set: dict[str, tuple[str, str, float]] = {}
 
     def note(self, before: str | None, now: str | None, changes: StateChanges) -> None:
-        """Note the keys of the rows under the cursor before and after changes. The row counts as read where
-        the human made or changed it, but not where they deleted the one before it.
+        """Note the keys of the rows under the cursor before and after changes. The row counts as read where the human
+        made or changed it, but not where they deleted the one before it.
         """
         is_after_deletion = any(one.kind == "task.deleted" and one.task == before for one in changes.entries)
         is_worked_on = not is_after_deletion and any(

@@ -334,11 +334,10 @@ class ScreenHead:
         rows: Callable[[], Sequence[Part]] = lambda: (),
     ) -> None:
         """`kinds` returns what stands in rows of its own, as the screen does not list it itself; `leaves_out` whether
-        it lists one of these all the same; `below` rows are kept
-        for the screen. `most`: see `NeedsLines`. `note`: see `TopLine`. `counts` returns the screen's own
-        counts for a width: then nothing else here counts. `begins`: see `ChangesLine`. `has_row`: see `counts_line`.
-        `has_agents`: whether the screen lists the agents. `rows` returns the title of the rule above the screen's
-        rows, which a small screen leaves out.
+        it lists one of these all the same; `below` rows are kept for the screen. `most`: see `NeedsLines`. `note`: see
+        `TopLine`. `counts` returns the screen's own counts for a width: then nothing else here counts. `begins`: see
+        `ChangesLine`. `has_row`: see `counts_line`. `has_agents`: whether the screen lists the agents. `rows` returns
+        the title of the rule above the screen's rows, which a small screen leaves out.
         """
         self.title = TopLine(context, title, id=f"{id}-title", note=note, counts=self._in_title)
         self._in_short = Counts(context, self.title.lasts)
