@@ -86,43 +86,52 @@ def pause(app):
     app.key_queue.clock = lambda: now + 10
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_first_and_the_commits(
-    plan, place, make_app, size
+async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_first_and_the_commits_at_every_size(
+    plan, place, make_app
 ):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
-        await review(app, pilot, plan)
-        assert "src/keys.py" in shown(app) and "+3 -1" in shown(app)
-        if size == (120, 40):
-            left = "\n".join(line.split("│")[0] for line in lines(app))
-            for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", "defines a check"):
-                assert words in left
-            assert left.count("ahead of main") == 1, "in the line above"
-        if size == (40, 12):
-            assert "store.put" not in shown(app)
-            await settle(pilot, "enter")
-            await until(pilot, lambda: "store.put" in shown(app))
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await review(app, pilot, plan)
+            assert "src/keys.py" in shown(app) and "+3 -1" in shown(app)
+            if size == (120, 40):
+                left = "\n".join(line.split("│")[0] for line in lines(app))
+                for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", "defines a check"):
+                    assert words in left
+                assert left.count("ahead of main") == 1, "in the line above"
+            if size == (40, 12):
+                assert "store.put" not in shown(app)
+                await settle(pilot, "enter")
+                await until(pilot, lambda: "store.put" in shown(app))
+                await settle(pilot, "escape")
+                assert isinstance(app.screen, ReviewScreen) and "src/keys.py" in shown(app)
+            else:
+                await until(pilot, lambda: "store.put(fresh)" in shown(app))
             await settle(pilot, "escape")
-            assert isinstance(app.screen, ReviewScreen) and "src/keys.py" in shown(app)
-        else:
-            await until(pilot, lambda: "store.put(fresh)" in shown(app))
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 @pytest.mark.parametrize("added", [0, 40])
 async def test_open_questions_and_failures_stand_above_a_review_in_their_words_however_long_its_diff_is(
-    plan, place, make_app, size, added
+    plan, place, make_app, added
 ):
     write(place.tree, long_txt="x\n" * added)
     begin(plan, 9, place, branch=BRANCH)
-    async with make_app(plan.path).run_test(size=size) as pilot:
-        await review(pilot.app, pilot, plan)
-        (rule,) = (at for at, line in enumerate(lines(pilot.app)) if re.match(r"─ \d files \+.* · unproven: ", line))
-        above = " ".join(" ".join(lines(pilot.app)[:rule]).split())
-        for words in ("Which one?", "Approve: delete the old GA property", "test_dst_gap: expected 02:30, got 03:30"):
-            assert words in above
+    app = make_app(plan.path)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for size in SIZES[:2]:
+            await pilot.resize_terminal(*size)
+            await review(app, pilot, plan)
+            (rule,) = (at for at, line in enumerate(lines(app)) if re.match(r"─ \d files \+.* · unproven: ", line))
+            above = " ".join(" ".join(lines(app)[:rule]).split())
+            for words in (
+                "Which one?",
+                "Approve: delete the old GA property",
+                "test_dst_gap: expected 02:30, got 03:30",
+            ):
+                assert words in above
+            await settle(pilot, "escape")
 
 
 async def test_the_work_of_a_deleted_task_leaves_review_inbox_and_counts_until_the_task_is_back(plan, place, make_app):
@@ -1039,26 +1048,29 @@ async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other
             await until(pilot, lambda: "⇡ #9 to review" in counts_line(app))
 
 
-@pytest.mark.parametrize("size", SIZES)
 async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_size(
-    plan, place, make_app, monkeypatch, size
+    plan, place, make_app, monkeypatch
 ):
     begin(plan, 9, place, branch=BRANCH)
     checks = (Check("tests", "passed", gate=True), Check("types", "failed"))
     monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
     app = make_app(plan.path)
-    async with app.run_test(size=size) as pilot:
-        await review(app, pilot, plan)
-        await settle(pilot, "tab")
-        await until(pilot, lambda: "store.put" in shown(app))
-        head = lines(app)[0]
-        assert "#9 Old cookie ban" in head and "robot-1" in head
-        assert any("◐ claude-1 " in line for line in lines(app)[:3]), "what agents do"
-        if size[0] < 60:
-            assert "✓ 1" in head and "✗ 1" in head
-        else:
-            facts = next(line for line in lines(app) if "on this tree" in line)
-            assert facts.startswith("─ 2 files +7 -1 · ") and "✗ types  ✓ tests  on this tree" in facts
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await review(app, pilot, plan)
+            await settle(pilot, "tab")
+            await until(pilot, lambda: "store.put" in shown(app))
+            head = lines(app)[0]
+            assert "#9 Old cookie ban" in head and "robot-1" in head
+            assert any("◐ claude-1 " in line for line in lines(app)[:3]), "what agents do"
+            if size[0] < 60:
+                assert "✓ 1" in head and "✗ 1" in head
+            else:
+                facts = next(line for line in lines(app) if "on this tree" in line)
+                assert facts.startswith("─ 2 files +7 -1 · ") and "✗ types  ✓ tests  on this tree" in facts
+            await settle(pilot, "escape", "escape")
+            assert not isinstance(app.screen, ReviewScreen)
 
 
 async def test_r_runs_the_checks_of_the_task_and_a_task_without_checks_says_so(plan, place, make_app):
