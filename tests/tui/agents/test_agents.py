@@ -610,6 +610,22 @@ async def test_what_an_agent_works_on_stands_below_its_line_on_a_small_screen(pl
         assert "#5 " in row_of(app, "claude-1") and "    #5 Ship auth flow" in shown(app)
 
 
+@pytest.mark.parametrize("size", [(120, 40), (40, 12)])
+@pytest.mark.parametrize("said", ["Called them", ""])
+async def test_what_became_of_another_task_does_not_stand_beside_the_one_in_progress(plan, make_app, size, said):
+    with Store(plan.path) as store:
+        connect(store, "robin")
+    by_agent(plan, "robin", EditTask(plan[8], {"status": "in_progress"}), now=at(20, 12))
+    by_agent(plan, "robin", *[LogTask(plan[8], said)] * bool(said), now=at(20, 13))
+    by_agent(plan, "robin", EditTask(plan[7], {"status": "failed"}), now=at(20, 14))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        row = row_of(app, "robin")
+        assert "failed" not in row and "#8" in row
+        assert said in row
+
+
 async def test_one_that_says_nothing_since_its_claim_lapsed_stands_before_those_that_are_idle(plan, make_app):
     with_agents(plan)
     by_agent(plan, "zeta", ClaimTask("zeta", 60_000_000, plan[8]), now=NOW - 400_000_000)

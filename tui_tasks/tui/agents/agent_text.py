@@ -147,7 +147,10 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
     """
     now = context.clock.now()
     session = member.session
-    last = (session.last_message if session is not None else None) or latest_words(member.word, context)
+    word = _word_on_its_task(member)
+    last = (session.last_message if session is not None else None) or latest_words(word, context)
+    if not last and word is not member.word and (said := said_of_task(member, context)):
+        last = f'"{said}"'
     if (of_state := _of_state(member, context, state, last)) is not None:
         return of_state
     if member.near is not None:
@@ -163,13 +166,13 @@ def matter(member: AgentView, context: Context, state: str) -> tuple[str, str]:
         return f"reports nothing: {context.keymap.key_of('agent_peek')} shows its terminal", "$muted"
     if state == "idle" and session is not None and agent_states.is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
-    if member.word is not None and member.word.kind == "asked" and last == latest_words(member.word, context):
+    if word is not None and word.kind == "asked" and last == latest_words(word, context):
         said = said_of_task(member, context)
-        return (f'"{said}"', "") if said and is_closed(member.word, context) else (last, "$muted")
+        return (f'"{said}"', "") if said and is_closed(word, context) else (last, "$muted")
     # A status alone would read as that of an agent that is gone.
-    is_past = state == "idle" or (state in ENDED and member.word is not None and member.word.kind == "status")
+    is_past = state == "idle" or (state in ENDED and word is not None and word.kind == "status")
     if is_past and last and (session is None or not session.last_message):
-        return f"last: {last}{_on_task(member.word, context)}", "$muted"
+        return f"last: {last}{_on_task(word, context)}", "$muted"
     return last, "$muted"
 
 
@@ -239,6 +242,13 @@ def _sent_state(sent: Sent, context: Context) -> str:
     return (
         _NOT_READ if sent.state == "waiting" and not is_there and work_queries.is_over(context.db, name) else sent.state
     )
+
+
+def _word_on_its_task(member: AgentView) -> Word | None:
+    """Return its last word; None where that is a status of another task than the one beside it."""
+    word, task = member.word, member.last_task
+    is_other = word is not None and task is not None and word.kind == "status" and word.task not in (None, task.uid)
+    return None if is_other else word
 
 
 def _on_task(word: Word | None, context: Context) -> str:
