@@ -251,6 +251,17 @@ async def test_a_task_that_an_agent_works_on_is_deleted_once_it_was_asked(app, p
         assert said(app) == "Deleted “Ship auth flow”. u brings it back."
 
 
+async def test_of_marked_tasks_those_that_agents_work_on_are_named_before_they_are_deleted(app, plan):
+    async with opened(app) as pilot:
+        app.pane.row_list.mark([plan[5], plan[8]])
+        await settle(pilot, "d")
+        assert "claude-1 works on #5. #6 waits for them. " in f"{' '.join(shown(app).split())} "
+        await press(app, pilot, "n")
+        by_agent(plan, "codex-1", EditTask(plan[8], {"status": "in_progress"}))
+        await settle(pilot, "d")
+        assert "claude-1 works on #5, codex-1 on #8. #6 waits for them. " in f"{' '.join(shown(app).split())} "
+
+
 async def test_a_task_that_open_tasks_wait_for_is_deleted_once_it_was_asked(app, plan):
     by_agent(
         plan, "human", LogTask(plan[8], "mine"), EditTask(plan[9], {"depends_on": (plan[8],), "status": "pending"})

@@ -161,11 +161,11 @@ def _what_was_read(task: Task | None) -> object:
 
 
 def why_ask(db: Database, tasks: Sequence[Task], now: int) -> str:
-    """Return why the human is asked before tasks are deleted: others wait for them, or an agent has to do with the one;
+    """Return why the human is asked before tasks are deleted: agents have to do with them, or others wait for them;
     empty: for no reason.
     """
     if len(tasks) > 1:
-        return _waiting_for(db, tasks)
+        return ". ".join(filter(None, (_at_work(db, tasks), _waiting_for(db, tasks))))
     task = tasks[0]
     who = _agent_at_work(db, task)
     ready = [work for work in work_queries.of_task(db, task.uid) if work.state in _TO_REVIEW]
@@ -180,6 +180,17 @@ def why_ask(db: Database, tasks: Sequence[Task], now: int) -> str:
     logged = task_records.log_count(db, task.uid) if parts else 0
     parts += [_waiting_for(db, tasks), count(logged, "log entry", "log entries") if logged else ""]
     return ", ".join(filter(None, parts))
+
+
+def _at_work(db: Database, tasks: Sequence[Task]) -> str:
+    """Return which agents work on some of several tasks, `bob works on #3, ann on #5`; empty: none does."""
+    live = {work.task_uid for work in work_queries.live(db)}
+    may_be = [task for task in tasks if task.status == "in_progress" or task.uid in live]
+    found = [(who, task.number) for task in may_be if (who := _agent_at_work(db, task))]
+    named = [
+        f"{agent_text.who(who, 30)} {'on' if at else 'works on'} #{number}" for at, (who, number) in enumerate(found)
+    ]
+    return ", ".join(named[:_NAMED]) + f" and {len(named) - _NAMED} more" * (len(named) > _NAMED)
 
 
 def _agent_at_work(db: Database, task: Task) -> str:
