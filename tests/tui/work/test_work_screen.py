@@ -11,12 +11,12 @@ import pytest
 from textual import events
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, below, counts_line, lines, named, opened, said, settle, shown, until
+from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, named, opened, said, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.cli.main import main
 from tui_tasks.core.agent_snapshots import Process
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.asks import OpenAsk, SendMessage
 from tui_tasks.core.operations.jobs import GiveChecks
 from tui_tasks.core.operations.sessions import EndSession, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, DeleteTask, EditTask, LogTask
@@ -142,6 +142,25 @@ async def test_w_on_a_task_that_somebody_has_claimed_says_so_before_the_form(pla
         await settle(pilot, "W")
         assert not isinstance(app.screen, StartForm)
         assert "codex-7 has claimed #8: set it pending first (s)." in said(app)
+
+
+async def test_the_first_line_of_w_names_the_agent_that_has_the_task_in_progress_or_asks_about_it(plan, make_app):
+    by_agent(plan, "codex-7", EditTask(plan[8], {"status": "in_progress"}))
+    by_agent(plan, "codex-9", OpenAsk("Which bucket?", task_uid=plan[9]))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "W")
+        assert "Start an agent on “Backup restore drill”: codex-7 has it in progress" in shown(app)
+        await settle(pilot, "escape")
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W")
+        assert "Start an agent on “Old cookie banner”: codex-9 asks about it" in shown(app)
+        await settle(pilot, "escape")
+        app.pane.row_list.mark([plan[8], plan[9]])
+        await settle(pilot, "W")
+        named = "codex-7 has #8 in progress; codex-9 asks about #9"
+        assert f"Start an agent on 2 tasks: {named}" in shown(app)
 
 
 async def test_the_agent_that_lost_a_race_names_the_winner_in_its_row(plan, make_app):

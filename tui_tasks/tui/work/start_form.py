@@ -24,7 +24,7 @@ from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.read.tasks.task_names import waits_for
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import LIVE_WORK
+from tui_tasks.core.vocab import LIVE_WORK, RESERVED_AGENTS
 from tui_tasks.settings import live_settings, project
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_ends, safe_line
@@ -198,7 +198,7 @@ async def start(context: Context, uids: Sequence[str], is_shown: Callable[[], bo
     problem = " ".join(filter(None, (live_settings.work_problem(), left_out)))
     while tasks:
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
-        title, draft = f"Start an agent on {named}", _draft_of(tasks)
+        title, draft = f"Start an agent on {named}{_held_by(context, tasks)}", _draft_of(tasks)
         form = StartForm(context, title, offered, first, others, answer, draft=draft, failed=failed)
         answer = await context.ask(form.with_problem(problem))
         if answer is None:
@@ -234,6 +234,21 @@ def _why_not_start(context: Context, task: Task, others: Sequence[str]) -> str:
         return f"#{task.number} is done: set it pending first ({key})."
     on = ready_tasks.waiting_on(context.db, task)
     return waits_for(task, on) if on else ""
+
+
+def _held_by(context: Context, tasks: Sequence[Task]) -> str:
+    """Return `: bob has it in progress`, which agents that the human has not started have to do with the tasks; empty:
+    none has.
+    """
+    asking = {context.state.asked_about.get(ask.uid): ask.agent for ask in context.state.asks}
+    held = []
+    for task in tasks:
+        is_begun = task.status == "in_progress" and task.who not in RESERVED_AGENTS
+        if not _live_works(context, task) and (who := task.who if is_begun else asking.get(task.uid, "")):
+            what = "it" if len(tasks) == 1 else f"#{task.number}"
+            name = agent_text.who(who, 30)
+            held.append(f"{name} has {what} in progress" if is_begun else f"{name} asks about {what}")
+    return ": " + "; ".join(held) if held else ""
 
 
 def _why_not_here() -> str:
