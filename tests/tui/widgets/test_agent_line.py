@@ -15,8 +15,8 @@ from textual.geometry import Size
 
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.tui.needs.agent_entries import AgentEntry
+from tui_tasks.tui.painting.styles import Group
 from tui_tasks.tui.widgets.agent_line import agent_groups, agent_rows
-from tui_tasks.tui.widgets.foot_line import Group
 
 WORDS = {"failed": "failed", "waiting": "waiting", "ready": "to review", "idle": "idle", "stuck": "stuck"}
 

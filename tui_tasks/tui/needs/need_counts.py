@@ -14,7 +14,7 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.needs import open_needs
 from tui_tasks.tui.needs.open_needs import Kind, Need, counted, late_number, tally, trouble_text, visit
-from tui_tasks.tui.widgets.foot_line import Act, Group
+from tui_tasks.tui.painting.styles import Act, Group
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.job_lines import RunningJob

@@ -1,14 +1,15 @@
 """The theme's colours: its variables, Textual's and ours, with defaults for those that a theme does not set; and the
-styles that widgets draw their own lines in, with letters for glyphs where the terminal has none.
+styles that widgets draw their own lines in, part by part, with letters for glyphs where the terminal has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
+import msgspec
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
@@ -25,6 +26,8 @@ Part = tuple[str, str]
 `@state-done` is a ground tinted with that colour, `^panel` a ground of it, `~primary` a dimmer tone of it for large
 surfaces.
 """
+Act = Callable[[], None]
+"""What a click on a part does."""
 NEW: Final = "$primary"
 """The style of the mark of what has changed since the human looked."""
 _TINT: Final = 0.16
@@ -228,6 +231,21 @@ _ANSI: Final = {
 def parts_width(parts: Iterable[Part]) -> int:
     """Return the width of parts in cells."""
     return sum(cell_len(text) for text, _ in parts)
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Parts of a line that belong together, what a click on them does, and the gap before them, of which the first of a
+    line keeps one blank.
+    """
+
+    parts: Sequence[Part]
+    act: Act | None = None
+    gap: str = "   "
+
+    @property
+    def size(self) -> int:
+        """The width in cells, without the gap."""
+        return parts_width(self.parts)
 
 
 def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:

@@ -22,12 +22,11 @@ from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
 from tui_tasks.tui.needs.need_counts import NeedCounts
 from tui_tasks.tui.needs.open_needs import BY_TIME, Need, counted_by_word, tally
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Group, Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.foot_line import Group
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],

@@ -31,11 +31,11 @@ from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.needs.needs_entries import late_words
 from tui_tasks.tui.needs.open_needs import FAILURES, Kind, Needs
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Group, Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.screens.digest_rows import LOUD, DigestList, DigestRow, DigestRows
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.foot_line import FootLine, Group
+from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 

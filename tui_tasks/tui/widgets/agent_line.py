@@ -11,8 +11,8 @@ from textual import events
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
 from tui_tasks.tui.needs.agent_entries import LEAST_WORD, AgentEntries, AgentEntry, cut_said
+from tui_tasks.tui.painting.styles import Group
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing
-from tui_tasks.tui.widgets.foot_line import Group
 
 if TYPE_CHECKING:
     from textual.geometry import Size

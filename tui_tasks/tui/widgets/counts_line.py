@@ -20,10 +20,10 @@ from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.needs.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.needs.need_counts import Count, NeedCounts
 from tui_tasks.tui.needs.open_needs import BY_TIME, Kind, Need, Needs, came_by_time, is_new, late_number
-from tui_tasks.tui.painting.styles import NEW, parts_width
+from tui_tasks.tui.painting.styles import NEW, Group, parts_width
 from tui_tasks.tui.rows.row_painter import GUTTER
 from tui_tasks.tui.widgets.agent_line import agent_groups
-from tui_tasks.tui.widgets.foot_line import Group, GroupLine, as_of_words
+from tui_tasks.tui.widgets.foot_line import GroupLine, as_of_words
 
 if TYPE_CHECKING:
     from textual.geometry import Size

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
@@ -19,7 +18,7 @@ from tui_tasks.text.times import SECOND, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.layout import NARROW, is_compact
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part, parts_width
+from tui_tasks.tui.painting.styles import Act, Group, Part, parts_width
 from tui_tasks.tui.painting.text_lines import wrapped
 
 if TYPE_CHECKING:
@@ -29,24 +28,6 @@ if TYPE_CHECKING:
 # In cells: what stands between two hints.
 _HINT_GAP: Final = 2
 _IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
-
-
-Act = Callable[[], None]
-
-
-class Group(msgspec.Struct, frozen=True):
-    """Parts of a line that belong together, what a click on them does, and the gap before them, of which the first of a
-    line keeps one blank.
-    """
-
-    parts: Sequence[Part]
-    act: Act | None = None
-    gap: str = "   "
-
-    @property
-    def size(self) -> int:
-        """The width in cells, without the gap."""
-        return parts_width(self.parts)
 
 
 class GroupLine(FrameLine):

@@ -17,11 +17,10 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
 from tui_tasks.tui.needs.agent_entries import WHO
 from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs, grouped, is_new, visit
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.styles import Act, Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
 from tui_tasks.tui.widgets.counts_line import Changes, has_row_of_changes
-from tui_tasks.tui.widgets.foot_line import Act
 
 if TYPE_CHECKING:
     from tui_tasks.tui.needs.needs_entries import Entry
