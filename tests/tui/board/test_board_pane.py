@@ -22,7 +22,7 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.tui.board.card_column import BoardTabs, ColumnHead
 from tui_tasks.tui.board.cards import CardContent, lines_of
 from tui_tasks.tui.painting.styles import StyleCache
-from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, TO_REVIEW
+from tui_tasks.tui.state.task_cache import FAILED_OTHERWISE, TO_REVIEW
 from tui_tasks.tui.widgets.screen_head import ChangesRule
 
 
@@ -676,7 +676,6 @@ async def test_a_question_that_names_no_task_is_about_the_one_its_agent_is_at_wo
         assert columns(app)["In progress"] == []
         assert "Ship auth flow" in columns(app)["Needs you"]
         assert "? Needs you 3" in shown(app) and "◐ In progress 0" in shown(app)
-        assert app.state.need_you == 3
         app.navigation.show_pane("list")
         await settle(pilot)
         (row,) = (line for line in lines(app) if "#5 " in line and "Which port?" in line and "Ship" in line)

@@ -157,7 +157,7 @@ async def test_s_lets_it_be_done_all_the_same_and_what_is_verified_stays_failed(
         await settle(pilot, "s", "d")
         assert "is done, though its check failed" in said(app)
         assert app.screen.item.kind == "task", "the one that has failed"
-        assert app.context.state.unproven == []
+        assert not app.context.state.failing_checks
         await settle(pilot, "escape")
         app.context.navigation.go_to(failed)
         await settle(pilot)
@@ -198,7 +198,7 @@ async def test_a_read_only_screen_shows_them_and_changes_nothing(plan, failed, m
         await open_failed(pilot)
         await settle(pilot, "s", "r")
         assert "read only" in said(app)
-        assert app.context.state.unproven == [failed]
+        assert [*app.context.state.failing_checks] == [failed]
 
 
 async def test_an_agent_that_renames_a_task_again_and_again_keeps_nobody_from_its_status(

@@ -174,9 +174,9 @@ async def test_a_hundred_works_cost_the_inbox_no_query_each(plan, make_app, monk
                 Database, name, lambda *given, real=real, **more: (asked.append(given[1]), real(*given, **more))[1]
             )
         app.screen._lines.read()
-        app.state._read_reviewable()
+        app.state.works.read()
         assert len(asked) < 60, "for the rows, and for what stands in their way"
-        assert set(app.state.reviewable.values()) == {"3 files +41 -7"}
+        assert set(app.state.works.reviewable.values()) == {"3 files +41 -7"}
 
 
 async def test_agents_has_a_gap_between_what_it_conflicts_with_and_its_task(plan, ready, make_app):

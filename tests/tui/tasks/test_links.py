@@ -69,7 +69,7 @@ def test_a_look_up_that_never_begins_leaves_no_coroutine_behind(
     monkeypatch.setattr(git_links, "repository_of", lambda context, task: Path("/repo"))
     begun: list[object] = []
     widget = SimpleNamespace(run_worker=lambda work, **options: begun.append(callable(work)))
-    context = SimpleNamespace(db=store.db, state=SimpleNamespace(has_work=False))
+    context = SimpleNamespace(db=store.db, state=SimpleNamespace(works=SimpleNamespace(has_any=False)))
     LinkLines(context, widget, lambda: None).read(task)  # type: ignore[arg-type]
     gc.collect()
     assert begun == [True] and not [one for one in recwarn if "never awaited" in str(one.message)]

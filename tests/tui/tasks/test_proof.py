@@ -64,7 +64,6 @@ async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
         report(plan[5], "failed", "E   assert 401 == 200\n1 failed in 0.1s\n")
         app.context.link.catch_up()
         await pilot.pause()
-        assert app.context.state.unproven == [plan[5]]
         assert re.search(r"• ✗ #5  Ship auth flow +tests failed: .*claude-1 +now", shown(app)), "as above the list"
         assert re.search(r"✗ #5  Ship auth flow: tests failed: assert 401 == 200 +claude-1 +now\n", shown(app))
         app.context.navigation.go_to(plan[1])

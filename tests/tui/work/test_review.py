@@ -793,7 +793,7 @@ async def test_discarded_work_that_changed_nothing_is_no_review_once_undo_brings
         await settle(pilot, "u")
         told = "Brought back: the work of robot-1 changed nothing, so there is nothing to review."
         await until(pilot, lambda: told in said(app))
-        assert "0 files" not in shown(app) and plan[9] not in app.context.state.reviewable
+        assert "0 files" not in shown(app) and plan[9] not in app.context.state.works.reviewable
     assert state_of(plan, work) == "failed"
 
 

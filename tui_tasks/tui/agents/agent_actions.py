@@ -67,7 +67,7 @@ def why_not_given_back(context: Context, task: TaskLine) -> str | None:
 
 def why_not_pending(context: Context, uid: str, number: int) -> str | None:
     """Return why a task cannot become pending: another agent would claim it while its work waits for review."""
-    if uid not in context.state.reviewable:
+    if uid not in context.state.works.reviewable:
         return None
     key = context.keymap.key_of("work_discard")
     return f"The work on #{number} waits for review: {key} there discards it and gives the task back."

@@ -330,7 +330,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         return replace(shown, color="$muted") if row.name in self.put_away else shown
 
     def _since(self, row: AgentView, state: str) -> str:
-        began = agent_states.began(row, state, self.context.state.to_review)
+        began = agent_states.began(row, state, self.context.state.works.to_review)
         return age(began, self.context.clock.now()) if began is not None else ""
 
     def _state_text(self, row: AgentView) -> str:
@@ -366,7 +366,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         seen = row.last_seen if state == "asking" else None
         for then in (
             row.since,
-            agent_states.began(row, state, self.context.state.to_review),
+            agent_states.began(row, state, self.context.state.works.to_review),
             seen,
             row.tool_since,
             row.word.at if row.word is not None else None,

@@ -189,7 +189,7 @@ def _of_state(member: AgentView, context: Context, state: str, last: str) -> tup
     if state == "ended":
         return member.between, "$muted"
     if state == "ready":
-        return context.state.reviews.get(member.name) or "work to review", "$state-needs-you"
+        return context.state.works.reviews.get(member.name) or "work to review", "$state-needs-you"
     if state == "stopped":
         return _suspended(member), "$state-overdue"
     if state == "paused":

@@ -230,7 +230,7 @@ class LiveChanges:
         self._is_look_due = False
         was_still = self._state.standing_still
         try:
-            recounted = self._state.read_counts()
+            recounted = self._state.works.read_again()
             if not self._state.read_agents(self._context.clock.now()) and not recounted:
                 return
             if changed := (was_still ^ self._state.standing_still) | recounted:

@@ -76,7 +76,7 @@ class UndoActions:
             return
         if await self._correct_answer():
             return
-        if self._context.state.has_work and (ended := newest_ended(self._context.db)) is not None:
+        if self._context.state.works.has_any and (ended := newest_ended(self._context.db)) is not None:
             work, entry, passed = ended
             above = ""
             if passed is not None:
@@ -114,7 +114,7 @@ class UndoActions:
 
     async def redo(self) -> None:
         """Take back the newest undo; work that it has brought back is merged or discarded again."""
-        if self._context.state.has_work:
+        if self._context.state.works.has_any:
             found = redo.next_redo(self._context.db, HUMAN)
             if found is not None and found.work is not None:
                 await _redo_work(self._context, work_queries.find(self._context.db, found.work))

@@ -19,7 +19,7 @@ from tui_tasks.tui import layout
 from tui_tasks.tui.needs.agent_entries import one_line
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
-from tui_tasks.tui.state.app_state import FAILED_OTHERWISE, TO_REVIEW
+from tui_tasks.tui.state.task_cache import FAILED_OTHERWISE, TO_REVIEW
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
@@ -306,7 +306,7 @@ class CardCounts:
             self._counting.stop()
             self._counting = None
         if home is not None:
-            self._counts, self._open_ended = self._context.state.counts_of(home), set()
+            self._counts, self._open_ended = self._context.state.counts.of(home), set()
 
     def _count(self) -> None:
         """Begin to count the cards of every part."""
@@ -331,8 +331,8 @@ class CardCounts:
             return
         self._counting = None
         for part, uids in (
-            (FAILED_OTHERWISE, state.failed_otherwise(state.list_id)),
-            (TO_REVIEW, state.to_review_alone(state.list_id)),
+            (FAILED_OTHERWISE, state.counts.failed_otherwise(state.list_id)),
+            (TO_REVIEW, state.counts.to_review_alone(state.list_id)),
         ):
             matching = board_pages.find(self._context.db, state.list_id, uids, self._only, needing=uids)
             self._counts[part] = len(matching)

@@ -179,7 +179,7 @@ class CardMoves(Controller):
             return ""
         if card.uid in state.asking:
             until = f"you answer: {key_of('asks')} answers"
-        elif card.uid in state.reviewable:
+        elif card.uid in state.works.reviewable:
             until = f"its work is merged or discarded: {key_of('open')} shows it"
         else:
             return ""

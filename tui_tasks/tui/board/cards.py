@@ -155,9 +155,9 @@ def _need_of(context: Context, card: Card, still: str | None, checked: Part | No
         mark = _mark(context, "check_failed")
         note = failed if has_mark else f"{mark[0]} {failed}"
         return _Say(mark, (note, "$muted"), who, state.failing_checks[card.uid], None)
-    if card.uid in state.reviewable:
-        mark, since = _mark(context, "reviewable"), state.reviewed_since[card.uid]
-        note = f"{mark[0]} {state.reviewable[card.uid] or look('reviewable').word}"
+    if card.uid in state.works.reviewable:
+        mark, since = _mark(context, "reviewable"), state.works.reviewed_since[card.uid]
+        note = f"{mark[0]} {state.works.reviewable[card.uid] or look('reviewable').word}"
     elif (why := task_text.failed_work(context, card.uid)) is not None:
         mark = _mark(context, "agent_failed")
         note = f"{mark[0]} {why}"

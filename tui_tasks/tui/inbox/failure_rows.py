@@ -113,7 +113,7 @@ class FailedChecks(RowSource[FailedTask]):
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
         lines = [] if is_named else block(f"#{row.task.number} {safe_line(row.task.name)}", room, "bold")
         lines += block(who, room, "$muted")
-        if row.uid in self.context.state.reviewable:
+        if row.uid in self.context.state.works.reviewable:
             key = self.context.keymap.key_of(self.OPEN)
             lines += block(f"Its work waits for review: {key} shows it.", room, "$muted")
         lines += [[], *task_text.check_lines(self.context, row.task, room, OUTPUT_LINES)]

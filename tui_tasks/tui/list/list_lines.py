@@ -18,9 +18,9 @@ from tui_tasks.tui.needs.agent_entries import one_line
 from tui_tasks.tui.needs.open_needs import Kind, Needs
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
-from tui_tasks.tui.state.app_state import FAILED_OTHERWISE
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.projects import is_dialects_own
+from tui_tasks.tui.state.task_cache import FAILED_OTHERWISE
 from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
 from tui_tasks.tui.widgets.counts_line import Changes
 from tui_tasks.tui.widgets.screen_head import end_of_rows
@@ -118,7 +118,7 @@ class ListLines:
 
     def _progress(self, home: TaskList, room: int) -> Sequence[Part]:
         """`2/9 done · 1 skipped · 3 failed, 2 put away ━━━━━────`, with as much of a bar as fits."""
-        counts = self._context.state.counts_of(home)
+        counts = self._context.state.counts.of(home)
         counts["failed"] += counts[FAILED_OTHERWISE]
         failed, are_put_away = self._failed(home, counts)
         words: list[Part] = [(f"{counts['done']:,}/{home.total:,} done", "$muted")]

@@ -275,7 +275,7 @@ class ListPane(TaskPane):
         event.stop()
         self.remember_cursor()
         self.detail.show(event.key)
-        if self.context.state.reviewable or self.context.state.asking:
+        if self.context.state.works.reviewable or self.context.state.asking:
             # The foot names the review, or the answer, only on such a task.
             self.context.redraw_feet()
 

@@ -86,7 +86,7 @@ class TaskRows(RowDrawing[TaskLine]):
         if state == "check_failed":
             since = context.state.failing_checks[row.uid]
         elif state == "reviewable":
-            since = context.state.reviewed_since[row.uid]
+            since = context.state.works.reviewed_since[row.uid]
         elif state in ("left", "quiet"):
             since = context.state.left[row.uid].at
         elif ask is None and (stuck := context.state.stuck.get(row.uid)) is not None:

@@ -132,7 +132,7 @@ class NeedsEntries:
 
     def _work(self, need: Need) -> Entry:
         number, name = self._task(need.task)
-        counts = self.context.state.reviews.get(need.agent, "")
+        counts = self.context.state.works.reviews.get(need.agent, "")
         text = "  ".join(filter(None, (f"to review: {name}", one_line(counts))))
         return self._entry(need, number, text, agent_text.who(need.agent, WHO))
 

@@ -150,8 +150,8 @@ class Needs:
             state.asked_about,
             state.failing_checks,
             state.held_first,
-            state.to_review,
-            state.all_failed_work,
+            state.works.to_review,
+            state.works.failed,
             state.present,
             state.left,
             state.lapsed,
@@ -163,7 +163,7 @@ class Needs:
             state.seen.put_away_at,
             state.seen.hidden,
             state.held,
-            state.races,
+            state.works.races,
         )
 
     def is_hidden(self, need: Need) -> bool:
@@ -193,8 +193,8 @@ class Needs:
 
     def _work(self) -> Iterator[Need]:
         state = self._context.state
-        for work, since in state.to_review:
-            if work.task_uid in state.failing_checks and work.task_uid not in state.races:
+        for work, since in state.works.to_review:
+            if work.task_uid in state.failing_checks and work.task_uid not in state.works.races:
                 continue  # its failed check needs the human, in the same row
             yield Need(Kind.REVIEW, f"work:{work.uid}", "to review", since, work.task_uid, agent=work.agent, row=work)
 
@@ -215,7 +215,7 @@ class Needs:
             return False
         if (work := member.failed_work) is not None:
             # Of several agents that failed on a task, the last one has the row.
-            last = state.all_failed_work.get(work.task)
+            last = state.works.failed.get(work.task)
             return work.task in state.failing_checks or (last is not None and last.agent != member.name)
         return any(task.uid == failed.uid for failed in self._failed_tasks())
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import Ask, Auto, Work
+from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import READ_ERRORS
-from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries, work_text
+from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, work_queries
 from tui_tasks.core.read.agents import agent_states, agent_views, last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask, StuckTask
 from tui_tasks.core.read.agents.agent_views import AgentView
@@ -28,14 +26,10 @@ from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
 from tui_tasks.tui.state.seen import Seen
-from tui_tasks.tui.state.task_cache import FailedTasks, RowPlaces
+from tui_tasks.tui.state.task_cache import FailedTasks, ListCounts, NeedingTasks, RowPlaces, Works
 
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
-FAILED_OTHERWISE: Final = "failed_otherwise"
-"""The key of `AppState.counts_of` for tasks with another status than failed whose check, or agent, has failed."""
-TO_REVIEW: Final = "to_review"
-"""The key of `AppState.counts_of` for tasks that need the human for a review alone."""
 # At most so many held tasks are listed.
 MAX_HELD: Final = 1_000
 # At most so many jobs, and so many tasks, that are late are counted.
@@ -88,20 +82,6 @@ class AppState:
     """The tasks that are pending again since a claim on them lapsed, whose agent is gone or silent."""
     spoke: dict[str, int]
     """The instant at which each agent last wrote."""
-    has_work: bool
-    """Whether an agent was ever started on a task."""
-    to_review: list[tuple[Work, int]]
-    """The works that wait to be merged, each with the instant since when it waits, oldest first."""
-    reviews: dict[str, str]
-    """What there is to review, by the agents of the works."""
-    reviewable: dict[str, str]
-    """The same by the uid of each task whose work waits to be merged."""
-    reviewed_since: dict[str, int]
-    """Since when the first of these waits, by the same."""
-    races: dict[str, list[Work]]
-    """The unfinished works of each task that has several, by its uid."""
-    all_failed_work: dict[str, FailedWork]
-    """The uid of each task on which an agent has failed that the human has not dealt with, and why."""
     autos: dict[str, Auto]
     """The lists that start agents, by uid."""
 
@@ -130,6 +110,8 @@ class AppState:
         self._grace = grace
         self.places = RowPlaces(db)
         self.failures = FailedTasks(db)
+        self.works = Works(db)
+        self.counts = ListCounts(db, self._tasks_needing)
         self.projects = Projects(db, lambda: self.lists, project)
         self.seen = Seen(db, now, lambda: self.lists, is_past=is_past)
         """What the human has seen, and what is new to them."""
@@ -145,8 +127,6 @@ class AppState:
         """The uids of these tasks."""
         self._about: dict[str, str | None] = {}
         self._last_look = agent_views.LastLook()
-        # By the number of a list: what its counts were made of, and these.
-        self._counts: dict[int, tuple[object, dict[str, int]]] = {}
         self.cursors: dict[int, str] = {}
         """The task under the cursor of each list, by number."""
         self.files_opened: dict[str, dict[str, bytes]] = {}
@@ -161,9 +141,9 @@ class AppState:
     def apply(self, changes: StateChanges, now: int) -> None:
         """Update the state with a batch of changes."""
         self._apply(changes, now)
-        self._counts.clear()
+        self.counts.forget()
         if self.current_list is not None:
-            self.counts_of(self.current_list)
+            self.counts.of(self.current_list)
 
     def _apply(self, changes: StateChanges, now: int) -> None:
         self.projects.apply(changes)
@@ -185,8 +165,8 @@ class AppState:
             self._read_held()
         if changes.touches("ask", "task"):
             self._read_asks()
-        if changes.touches("work") or (self.has_work and changes.touches("task")):
-            self._read_reviewable()
+        if changes.touches("work") or (self.works.has_any and changes.touches("task")):
+            self.works.read()
         if changes.touches("ask", "work", *_OF_TASKS):
             self.read_next()
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
@@ -208,7 +188,7 @@ class AppState:
         came = (
             *(ask.opened_at for ask in self.asks[-1:]),
             *(row.at for row in self.held_first[-1:]),
-            *(since for _, since in self.to_review[-1:]),
+            *(since for _, since in self.works.to_review[-1:]),
             *(job.at for job in self.failing_jobs[:1]),
             *(one.at for one in left),
             *(member.since for member in self.present if member.state in _IN_TROUBLE),
@@ -258,7 +238,7 @@ class AppState:
         # An agent whose work is to be reviewed may be gone.
         failed = {(uid, one.agent) for uid, one in self.failed_work.items()}
         self.left = {
-            uid: one for uid, one in left.items() if uid not in self.reviewable and (uid, one.agent) not in failed
+            uid: one for uid, one in left.items() if uid not in self.works.reviewable and (uid, one.agent) not in failed
         }
         self.lapsed = agent_states.of_lapsed_claims(self.present, now, self._grace)
         self.stuck = agent_states.of_stuck_agents(self._db, self.present)
@@ -276,13 +256,6 @@ class AppState:
         self._about = {ask.uid: known[ask.uid] for ask in self.asks}
         return {uid: task for uid, task in self._about.items() if task is not None}
 
-    def read_counts(self) -> set[str]:
-        """Read what there is to review, of which counts leave no journal entries; return the tasks where it changed."""
-        was = self.reviewable
-        if self.has_work:
-            self._read_reviewable()
-        return {uid for uid in was.keys() | self.reviewable.keys() if was.get(uid) != self.reviewable.get(uid)}
-
     def without_agent(self, uid: str) -> LeftTask | None:
         """Return who has left a task, or says nothing about it; None where nobody has."""
         return self.left.get(uid) or self.lapsed.get(uid)
@@ -293,37 +266,27 @@ class AppState:
         return frozenset((*self.left, *self.lapsed, *self.stuck))
 
     @property
-    def unproven(self) -> list[str]:
-        """The uids of the tasks that need the human because a check of theirs has failed."""
-        return list(self.failing_checks)
-
-    @property
-    def need_you(self) -> int:
-        """The number of questions, of tasks with a failed check, and of other tasks whose agent is gone."""
-        return len(self.asks) + len(self.unproven) + len(self.only_left)
-
-    @property
     def waits_for_you(self) -> bool:
         """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
         failed = any(self.failures.at(task) >= self.seen.put_away_at for task in self.failures.tasks)
         failed |= bool(self.failed_work)
         failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing_jobs[:1])
-        return bool(self.need_you or self.reviewable or self.held or stuck or failed)
-
-    @property
-    def only_left(self) -> set[str]:
-        """The tasks whose agent is gone, without those that need the human for a question or a failed check as well."""
-        return self.left.keys() - self.asking - set(self.unproven)
+        needing = self.asks or self.failing_checks or self.left or self.works.reviewable
+        return bool(needing or self.held or stuck or failed)
 
     @property
     def needing(self) -> set[str]:
         """The tasks that need the human though no question names them: left by their agent, with a failed check, to be
         reviewed, with failed work, or in progress by an agent that asks.
         """
+        return self._tasks_needing().every
+
+    def _tasks_needing(self) -> NeedingTasks:
         named = {ask.task_uid for ask in self.asks}
-        unproven = set(self.unproven)
-        return self.left.keys() | self.reviewable.keys() | unproven | self.failed_work.keys() | (self.asking - named)
+        checks, works, to_review = {*self.failing_checks}, {*self.failed_work}, {*self.works.reviewable}
+        every = self.left.keys() | checks | works | to_review | (self.asking - named)
+        return NeedingTasks(every, checks, works, to_review - self.asking)
 
     def tasks_needing_you(self) -> Sequence[str]:
         """Return the uids of the tasks that need the human, of which some may be over: for `status:needs_you`."""
@@ -331,8 +294,8 @@ class AppState:
 
     @property
     def failed_work(self) -> dict[str, FailedWork]:
-        """Those of `all_failed_work` that the human has neither put away nor hidden."""
-        return {uid: one for uid, one in self.all_failed_work.items() if self.seen.shows_agent(one.agent, one.at)}
+        """Those of `works.failed` that the human has neither put away nor hidden."""
+        return {uid: one for uid, one in self.works.failed.items() if self.seen.shows_agent(one.agent, one.at)}
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show: the task's, or `needs_you`, `check_failed`, `left`, `quiet`, `reviewable`,
@@ -344,53 +307,13 @@ class AppState:
             return "check_failed"
         if (left := self.left.get(task.uid)) is not None:
             return "left" if left.is_gone else "quiet"
-        if task.uid in self.reviewable:
+        if task.uid in self.works.reviewable:
             return "reviewable"
-        if task.status == "pending" and task.uid in self.all_failed_work and task.uid in self.failed_work:
+        if task.status == "pending" and task.uid in self.works.failed and task.uid in self.failed_work:
             return "agent_failed"
         if task.held:
             return "held"
         return "blocked" if task.blocked else task.status
-
-    def counts_of(self, home: TaskList) -> dict[str, int]:
-        """Return how many tasks of a list have each status, without those that need the human: these are counted as
-        `needs_you`, as `FAILED_OTHERWISE` where a check or an agent has failed, or as `TO_REVIEW`. They are read once
-        after a change. While the database cannot be read, each counts with its status.
-        """
-        from tui_tasks.core.read.pages import board_pages  # an empty list goes without
-
-        needing = self.needing
-        made_of = needing, {*self.failing_checks}, {*self.failed_work}, {*self.reviewable} - self.asking
-        known = self._counts.get(home.id)
-        if known is not None and known[0] == made_of:
-            return dict(known[1])
-        counts = {status: getattr(home, status) for status in vocab.STATUSES}
-        try:
-            asked, otherwise = board_pages.asked(self._db, home.id, needing), len(self.failed_otherwise(home.id))
-            to_review = len(self.to_review_alone(home.id))
-        except READ_ERRORS:
-            return counts | {board_pages.NEEDS_YOU: 0, FAILED_OTHERWISE: 0, TO_REVIEW: 0}
-        counts = {status: number - asked.get(status, 0) for status, number in counts.items()}
-        alone = {FAILED_OTHERWISE: otherwise, TO_REVIEW: to_review}
-        counts |= {board_pages.NEEDS_YOU: sum(asked.values()) - otherwise - to_review, **alone}
-        self._counts[home.id] = made_of, counts
-        return dict(counts)
-
-    def failed_otherwise(self, list_id: int) -> Collection[str]:
-        """Return the tasks of a list that need the human because a check, or the last agent on them, has failed."""
-        checked, of_agents = self.failing_checks, self.failed_work
-        if not checked and not of_agents:
-            return ()
-        statuses = check_queries.statuses_in_list(self._db, list_id, {*checked, *of_agents})
-        return [uid for uid, status in statuses.items() if uid in checked or status == "pending"]
-
-    def to_review_alone(self, list_id: int) -> Collection[str]:
-        """Return the tasks of a list with work to review that need the human neither for a question nor a failure."""
-        uids = self.reviewable.keys() - self.asking - self.failing_checks.keys() - self.failed_work.keys()
-        if not uids:
-            return ()
-        statuses = check_queries.statuses_in_list(self._db, list_id, uids)
-        return [uid for uid, status in statuses.items() if status in MAY_NEED]
 
     def _read_number_width(self) -> None:
         self.number_width = len(f"#{task_queries.next_id(self._db, 'task') - 1}")
@@ -405,7 +328,7 @@ class AppState:
         self._read_asks()
         self._read_due(now)
         self._read_failed_last()
-        self._read_reviewable()
+        self.works.read()
         self.read_next()
         self.read_agents(now)
         self._read_held()
@@ -431,20 +354,6 @@ class AppState:
             # A claim may expire in a list that was deleted.
             if not home.deleted:
                 self.lists[number] = home
-
-    def _read_reviewable(self) -> None:
-        self.has_work = work_queries.has_any(self._db)
-        self.all_failed_work = {one.task: one for one in work_text.failed(self._db)} if self.has_work else {}
-        self.to_review = work_queries.to_review(self._db)
-        texts = work_text.review_texts(self._db, (work for work, _ in self.to_review))
-        self.reviews = {work.agent: text for (work, _), text in zip(self.to_review, texts, strict=True)}
-        self.reviewed_since = {work.task_uid: since for work, since in reversed(self.to_review)}
-        self.races = work_queries.races(self._db) if self.has_work else {}
-        of_races = {uid: work_text.agents_text(works) for uid, works in self.races.items()}
-        self.reviewable = {
-            work.task_uid: of_races.get(work.task_uid, text)
-            for (work, _), text in zip(self.to_review, texts, strict=True)
-        }
 
     def _read_autos(self) -> None:
         self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}

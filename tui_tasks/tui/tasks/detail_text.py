@@ -73,13 +73,13 @@ class TaskDetails:
         self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
         self.after = [before for uid in task.depends_on if (before := list_pages.line(db, uid)) and not before.deleted]
         self.blocks = overview.dependents(db, task.uid)
-        has_works = task.uid in context.state.reviewable or task.uid in context.state.races
+        has_works = task.uid in context.state.works.reviewable or task.uid in context.state.works.races
         works = work_queries.of_task(db, task.uid) if has_works else []
         self.works = [work for work in works if work.state in vocab.LIVE_WORK]
         self.ready_since = {work.uid: work_queries.ready_since(db, work) for work in self.works}
         self.counts = {work.uid: work_text.counts_text(db, work.uid) for work in self.works}
         self.unsent = {work.uid: _unsent(db, work) for work in self.works}
-        self.merges = work_text.merges(db, task.uid) if context.state.has_work else []
+        self.merges = work_text.merges(db, task.uid) if context.state.works.has_any else []
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
         self.closed_asks: list[Ask] = _closed_asks(db, line)
         self.sent = _sent(db, task, self.log)
@@ -233,7 +233,7 @@ class DetailText(TextDrawing):
             lines.append(_line(safe_line(" · ".join(facts), room), "$muted"))
             if unsent := details.unsent[work.uid]:
                 lines.append(_line(f"{count(unsent, 'comment')} of yours not sent yet", "$changed"))
-        if details.task.uid in self.context.state.reviewable and lines:
+        if details.task.uid in self.context.state.works.reviewable and lines:
             key = self.context.keymap.key_of("open")
             what = "them" if len(details.works) > 1 else "it"
             lines.append([(f" {key}", "$key"), (f" reviews {what}: files, diff, checks", "$muted")])

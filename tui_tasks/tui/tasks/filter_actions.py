@@ -386,7 +386,7 @@ class ShownWords:
     def _read(self, list_id: int) -> None:
         """Read the notes of the tasks that have changed; of another list, those of all."""
         state, was_marked, touched = self._context.state, self._marked, self._touched(list_id)
-        self._marked = state.needing | state.asking | state.standing_still | state.all_failed_work.keys()
+        self._marked = state.needing | state.asking | state.standing_still | state.works.failed.keys()
         if touched is None:
             self._notes = {task.uid: self._note(task) for task in self._tasks(list_id)}
             return

@@ -64,7 +64,7 @@ class LinkLines:
 
     def _version(self, task: Task) -> object:
         db = self._context.db
-        works = work_queries.of_task(db, task.uid) if self._context.state.has_work else []
+        works = work_queries.of_task(db, task.uid) if self._context.state.works.has_any else []
         # Without an intent the worktree and branch of a merge are cleaned up.
         known = [(work.state, work.intent is None, work_text.counts(db, work.uid)) for work in works]
         return task.version, known

@@ -158,7 +158,7 @@ class TaskActions(Controller):
             ready_tasks.starts_early(self._context.db, [task.uid for task in tasks]) if status == "in_progress" else ""
         )
         notes = [f"{early}."] if early else []
-        waits = [one for one in tasks if status == "done" and one.uid in self._context.state.reviewable]
+        waits = [one for one in tasks if status == "done" and one.uid in self._context.state.works.reviewable]
         if waits:
             numbers = ", ".join(f"#{one.number}" for one in waits[:3]) + "…" * (len(waits) > 3)
             notes.append(f"Not merged: {numbers} {'waits' if len(waits) == 1 else 'wait'} for your review.")

@@ -202,7 +202,7 @@ class TaskPane(Pane):
 
     @property
     def _opens_review(self) -> bool:
-        return self.target() in self.context.state.reviewable
+        return self.target() in self.context.state.works.reviewable
 
     def focus_rows(self) -> None:
         """Focus the rows, before the next key is handled; the foot shows their keys."""

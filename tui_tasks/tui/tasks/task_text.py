@@ -81,7 +81,7 @@ def check_lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINE
     Of work to review only its review says what has not been proven: there, checks are about the files of the work.
     """
     drawn: list[Drawn] = []
-    is_reviewed = task.uid in context.state.reviewable
+    is_reviewed = task.uid in context.state.works.reviewable
     for check in checks_of(context, task):
         if is_reviewed and check.state == "unproven":
             continue
@@ -196,7 +196,7 @@ def last_word(context: Context, task: TaskLine, state: str) -> str:
     or cancelled one.
     """
     if state == "in_progress":
-        if (works := context.state.races.get(task.uid)) is not None:
+        if (works := context.state.works.races.get(task.uid)) is not None:
             return work_text.agents_text(works)
         said = task_records.last_said(context.db, task.uid, task.who)
         return quoted(said) if said else ""
@@ -285,7 +285,7 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
         asked = safe_line(ask_text.request_line(ask, ascii_only=context.ascii_only), _NOTE_CHARS)
         return f"{asker}{asked}", "$muted"
     if state == "reviewable":
-        return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$muted"
+        return safe_line(context.state.works.reviewable[task.uid] or "to be reviewed", 60), "$muted"
     word = last_word(context, task, state) if state == "failed" else ""
     word = failed_work(context, task.uid) or word
     return (word, "$muted" if state in _ATTENTION else "$state-failed") if word else None
@@ -297,7 +297,7 @@ def failed_work(context: Context, uid: str) -> str | None:
     What another agent has made of the task shows once the human has hidden it.
     """
     state = context.state
-    failed = state.all_failed_work.get(uid)
+    failed = state.works.failed.get(uid)
     if failed is None or (failed.become and uid not in state.failed_work):
         return None
     return safe_line(failed.text, _NOTE_CHARS)

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 def review(context: Context, task_uid: str, agent: str | None = None) -> bool:
     """Open the review of the work on a task, that of an agent first; return whether there is some to review."""
-    if task_uid not in context.state.reviewable:
+    if task_uid not in context.state.works.reviewable:
         return False
     if agent_text.live_task(context.db, task_uid) is None:
         context.say(agent_text.deleted_text(context, task_uid))
@@ -118,7 +118,7 @@ class WorkActions(Controller):
     def open_review(self) -> bool:
         """Review the work on the task under the cursor; return whether there is some to review."""
         uid = self._pane.target()
-        if uid is None or uid not in self._context.state.reviewable:
+        if uid is None or uid not in self._context.state.works.reviewable:
             return False
         self._pane.mark_opened()
         return review(self._context, uid)
