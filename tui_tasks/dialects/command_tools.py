@@ -125,12 +125,10 @@ def move(call: Call, given: _Move) -> dict[str, Any]:
         from tui_tasks.core.read.pages import list_pages  # for a place at an end alone
 
         task = task_queries.task(call.db, given.uid)
-        ends = (
-            list_pages.after(call.db, task.list_id, list_pages.FIRST, 1),
-            list_pages.before(call.db, task.list_id, list_pages.LAST, 1),
-        )
-        ((end,), place) = (ends[0], "before") if given.first else (ends[1], "after")
-        return call.full(call.run(MoveTask(given.uid, **{place: end.uid})))
+        (first,) = list_pages.after(call.db, task.list_id, list_pages.FIRST, 1)
+        (last,) = list_pages.before(call.db, task.list_id, list_pages.LAST, 1)
+        place = MoveTask(task.uid, before=first.uid) if given.first else MoveTask(task.uid, after=last.uid)
+        return call.full(call.run(place))
     # The command has asked the person whether to make a list that is not there.
     home = call.run(EnsureList(given.list, "tasklist", call.project)) if given.list is not None else None
     where = MoveTask(given.uid, given.before, given.after, home.uid if home else None)

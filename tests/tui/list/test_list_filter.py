@@ -23,7 +23,15 @@ from tests.tui.driving import (
 )
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteList, EditTask, EnsureList, LogTask
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    CreatePlan,
+    DeleteList,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LogTask,
+)
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages.task_filter import Filter, Term
@@ -571,18 +579,45 @@ async def test_a_task_is_moved_to_a_list_that_the_name_typed_for_it_makes(app, p
         found = [line.strip(" >").split("  ")[0] for line in lines(app) if "deas" in line]
         assert found[-2:] == ["My ideas", "Make the list “Ideas”"]
         await press(app, pilot, "down", "enter")
-        assert said(app) == "Moved to Ideas. u brings it back."
+        assert said(app) == "Made the list Ideas and moved it there. u takes both back."
         assert task(app, plan[2]).list_id == task_queries.find_list(app.link.db, "Ideas").id
-        await press(app, pilot, "u")
+        await pilot.press("u")
+        await until(pilot, lambda: "y undo it" in " ".join(shown(app).split()))
+        await press(app, pilot, "y")
         assert task(app, plan[2]).list_id == app.state.list_id
+        assert task_queries.find_list(app.link.db, "Ideas") is None
 
 
-async def test_the_name_of_a_list_that_there_is_makes_none(app):
+@pytest.mark.parametrize("name", ["kitchen", "jobs", "Garden", "/garage"])
+async def test_a_new_list_to_move_to_is_typed_from_its_first_letter(app, plan, name):
+    async with opened(app) as pilot:
+        await pilot.press("j", *named("move"))
+        await pilot.pause()
+        await write(pilot, name)
+        await press(app, pilot, "enter")
+        made = task_queries.find_list(app.link.db, name.removeprefix("/"))
+        assert task(app, plan[2]).list_id == made.id
+
+
+async def test_no_list_is_made_to_move_a_task_to_that_is_gone(app, plan, agent):
+    async with opened(app) as pilot:
+        await pilot.press("j", *named("move"))
+        await pilot.pause()
+        await write(pilot, "Ideas")
+        agent(DeleteTask(plan[2]))
+        await press(app, pilot, "enter")
+        assert "gone" in said(app)
+        assert task_queries.find_list(app.link.db, "Ideas") is None
+
+
+async def test_the_list_that_a_task_is_in_is_said_to_be_and_none_is_made(app):
     async with opened(app) as pilot:
         await pilot.press("j", *named("move"))
         await pilot.pause()
         await write(pilot, "plan")
         assert "Make the list" not in shown(app)
+        await press(app, pilot, "enter")
+        assert said(app) == "it is in that list"
 
 
 async def test_the_keys_of_a_task_are_at_the_foot_again_once_a_filter_that_found_none_is_cleared(tmp_path, make_app):

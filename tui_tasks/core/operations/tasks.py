@@ -50,12 +50,16 @@ class EditTask(Operation, frozen=True):
 
 
 class MoveTask(Operation, frozen=True):
-    """Move a task before or after another, into the other's list; or to the end of a list. Result: the task."""
+    """Move a task before or after another, into the other's list; or to the end of a list. Result: the task.
+
+    `new_list` is the list by its name, which is created unless it exists.
+    """
 
     uid: str
     before: str | None = None
     after: str | None = None
     list_uid: str | None = None
+    new_list: EnsureList | None = None
 
 
 class AcceptTask(Operation, frozen=True):

@@ -6,7 +6,7 @@ appear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -256,36 +256,43 @@ class TaskActions(Controller):
         tasks, context = self._tasks(), self._context
         uids = [task.uid for task in tasks]
 
-        def move(home: TaskList) -> Callable[[], None]:
-            return lambda: context.run(self._move_to(uids, home))
+        def entry(home: TaskList) -> PaletteEntry:
+            is_there = all(task.list_id == home.id for task in tasks)
+            why_not = f"{'it is' if len(tasks) == 1 else 'they are'} in that list" if is_there else ""
+            return PaletteEntry(
+                safe_line(home.name, 80),
+                "" if is_there else count(home.total, "task"),
+                why_not=why_not,
+                run=lambda: context.run(self._move(uids, home.name, home)),
+            )
 
-        def new_list(name: str) -> Sequence[PaletteEntry]:
-            if is_blank(name) or any(name.casefold() == home.name.casefold() for home in context.state.lists.values()):
+        def typed(name: str) -> Sequence[PaletteEntry]:
+            name = name.removeprefix("/")
+            if is_blank(name):
                 return ()
+            if homes := [home for home in context.state.lists.values() if home.name.casefold() == name.casefold()]:
+                return [one for one in map(entry, homes) if one.why_not]
             title = f"Make the list “{safe_line(name, 60)}”"
-            return [PaletteEntry(title, run=lambda: context.run(self._move_to_new(uids, name)), is_last=True)]
+            return [PaletteEntry(title, run=lambda: context.run(self._move(uids, name)), is_last=True)]
 
-        entries = [
-            PaletteEntry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
-            for home in context.state.lists.values()
-            if any(task.list_id != home.id for task in tasks)
-        ]
-        context.push(Picker(context, "→", entries, enter="Move", typed=new_list, is_chooser=True))
+        entries = [one for one in map(entry, context.state.lists.values()) if not one.why_not]
+        context.push(Picker(context, "→", entries, enter="Move", typed=typed))
 
-    async def _move_to_new(self, uids: list[str], name: str) -> None:
-        from tui_tasks.core.operations.tasks import EnsureList
+    async def _move(self, uids: list[str], name: str, home: TaskList | None = None) -> None:
+        """Move tasks to the end of a list; None: of that with the name, which is made in the same change if need be."""
+        from tui_tasks.core.operations.tasks import EnsureList, MoveTask
 
         context = self._context
-        (home,) = await context.link.commit(EnsureList(name, "task", context.state.projects.chosen or None))
-        await self._move_to(uids, home)
-
-    async def _move_to(self, uids: list[str], home: TaskList) -> None:
-        from tui_tasks.core.operations.tasks import MoveTask
-
-        context = self._context
-        await context.link.commit(*(MoveTask(uid, list_uid=home.uid) for uid in uids))
+        is_made = home is None and task_queries.find_list(context.db, name) is None
+        list_uid = home.uid if home is not None else None
+        new_list = EnsureList(name, "task", context.state.projects.chosen or None) if home is None else None
+        await context.link.commit(*(MoveTask(uid, list_uid=list_uid, new_list=new_list) for uid in uids))
         self._pane.row_list.clear_marks()
-        context.say(f"Moved to {safe_line(home.name, 40)}. {context.keymap.key_of('undo')} brings it back.")
+        them, undo, to = "it" if len(uids) == 1 else "them", context.keymap.key_of("undo"), safe_line(name, 40)
+        if is_made:
+            context.say(f"Made the list {to} and moved {them} there. {undo} takes both back.")
+        else:
+            context.say(f"Moved to {to}. {undo} brings {them} back.")
 
     async def do_note(self) -> None:
         """Write a message to the agent of the tasks, or a note into their log."""

@@ -248,7 +248,8 @@ def move_task(tx: Transaction, op: MoveTask) -> Task:
     task = writable(tx, op.uid)
     if op.uid in (op.before, op.after):
         return task
-    home, rank = new_place(tx, op.list_uid or "", op.before, op.after)
+    list_uid = tx.run(op.new_list).uid if op.new_list is not None else op.list_uid or ""
+    home, rank = new_place(tx, list_uid, op.before, op.after)
     if home.id != task.list_id and held_rules.holds_new(tx, home):
         raise Conflict(f"new tasks of agents in {home.name} wait for the human: add it there", held=True, id=op.uid)
     return change_task(tx, task, "task.moved", {"list_id": home.id, "rank": rank})
