@@ -497,6 +497,25 @@ async def test_t_switches_off_and_on_and_u_takes_it_back(jobs, make_app):
         assert job(app, jobs[2]).enabled
 
 
+async def test_t_says_that_it_ends_a_run_that_has_not_begun(jobs, make_app):
+    dedicated = EditJob(jobs[2], {"dedicated_context": True})
+    _, waiting = by_agent(jobs.plan, "human", dedicated, RunJob(jobs[2]))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.go_to(jobs[2])
+        await settle(pilot, "t")
+        assert job_queries.run(app.link.db, waiting.uid).outcome == "interrupted"
+        assert said(app) == "S2 Login audit is off. Its run had not begun, and is ended."
+
+
+async def test_t_says_that_a_run_that_has_begun_continues(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.go_to(jobs[1])
+        await settle(pilot, "t")
+        assert said(app) == "S1 Server status is off. A started run continues."
+
+
 async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:

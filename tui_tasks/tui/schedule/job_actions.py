@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, confirm
@@ -95,8 +96,11 @@ class JobActions(Controller):
         if line is None or not await self._ask_if_meant(line, "Switch off" if line.job.enabled else "Switch on"):
             return
         if line.job.enabled:
+            unbegun = [run for run in job_queries.open_runs(context.db, line.job.uid) if run.state != "running"]
             await context.link.commit(DisableJob(line.job.uid))
-            goes_on = " A started run continues." if line.running is not None else ""
+            left = job_queries.open_runs(context.db, line.job.uid)
+            ended = " Its run had not begun, and is ended." if unbegun and not left else ""
+            goes_on = " A started run continues." if left else ended
             context.say(f"{self._named(line)} is off.{goes_on}")
         else:
             (job,) = await context.link.commit(EnableJob(line.job.uid))
