@@ -101,6 +101,18 @@ async def test_an_answer_in_own_words_names_whom_it_goes_to_and_what_was_asked(p
         assert " Reply to claude-1: jose is maintained but heavier; pyjwt is in the lockfile." in shown(app)
 
 
+@pytest.mark.parametrize("question", ["\u754c" * 60, "May I run " + "x" * 90])
+async def test_a_reply_to_a_question_of_few_spaces_names_as_much_of_it_as_there_is_room_for(plan, make_app, question):
+    by_agent(plan, "codex-1", OpenAsk(question), now=at(15, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        while app.screen.ask.agent != "codex-1":
+            await settle(pilot, "j")
+        await press(app, pilot, "m", LATE)
+        assert f" Reply to codex-1: {question[:25]}" in shown(app)
+
+
 async def test_a_number_pressed_on_and_on_shows_the_end_of_a_question_and_does_not_answer_it(
     plan, make_app, seconds, pressed_now
 ):

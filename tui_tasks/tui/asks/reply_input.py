@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.text.safe import cell_len, safe_words
+from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.answer_keys import no_title
@@ -115,7 +115,10 @@ class Reply(ResilientMessages, Vertical):
             asked = ask_text.request_line(ask, ascii_only=self.context.ascii_only)
             begins = f"Reply to {who}: " if self._kind == "reply" else f"{no_title(AskView(ask), who)}: "
             room = self.app.size.width - cell_len(begins) - _AROUND
-            text = f"{begins}{safe_words(asked, room)}" if room >= _LEAST_ASKED else begins.removesuffix(": ")
+            words = safe_words(asked, room)
+            # Cut at words, a text with few spaces would leave next to nothing.
+            asked = words if cell_len(words) > room // 2 else safe_line(asked, max(0, room))
+            text = f"{begins}{asked}" if room >= _LEAST_ASKED else begins.removesuffix(": ")
             self.query_one("#reply-title", Static).update(plain(text, "bold"))
 
     def close(self) -> None:
