@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import SIZES, below, by_agent, counts_line, lines, opened, press, settle, shown, until
+from tests.tui.driving import (
+    SIZES,
+    below,
+    by_agent,
+    counts_line,
+    kill_after_its_lease,
+    lines,
+    opened,
+    press,
+    settle,
+    shown,
+    until,
+)
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.asks import NoteStuck, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EditTask
@@ -150,6 +162,17 @@ async def test_the_digest_names_the_agent_that_is_gone_and_the_job_that_is_late_
         assert "▲ claude-1 stuck" in above and "! S3 late" in above
         await press(pilot.app, pilot, "D")
         assert counts_line(pilot.app).lstrip().startswith(above.lstrip())
+
+
+async def test_the_digest_lists_the_agent_that_is_gone_before_failures_as_the_inbox_does(
+    plan: Plan, make_app: MakeApp
+) -> None:
+    kill_after_its_lease(plan, "codex-9", plan[8])
+    async with opened(make_app(plan.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        looks = [(line.part, line.is_gone, line.state) for line in (row.line for row in pilot.app.screen.listed.rows)]
+        assert looks.index(("failed", True, "claim_lapsed")) < looks.index(("failed", False, "failed"))
+        assert looks[0][0] == "needs_you"
 
 
 async def test_a_row_of_several_tasks_counts_as_that_many(make_app: MakeApp, plan: Plan) -> None:

@@ -225,8 +225,10 @@ class DigestScreen(Overlay):
         assert self._digest is not None
         ordered = [line for lines in self._digest.groups.values() for line in lines]
         urgent = sum(line.part in PARTS[:2] or line.state in LOUD for line in ordered)
-        # Tasks that failed come before jobs, as in the inbox.
-        first = sorted(ordered[:urgent], key=lambda line: line.state in LOUD and line.kind == "run")
+        # What agents have left that are gone comes before tasks that failed, and these before jobs, as in the inbox.
+        first = sorted(
+            ordered[:urgent], key=lambda line: line.state in LOUD and 1 - line.is_gone + (line.kind == "run")
+        )
         for number, line in enumerate([*first, *self._late, *ordered[urgent:]]):
             yield DigestRow((number, 0), line)
             if line.key == self._open:
