@@ -216,7 +216,7 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         is_merged = work_queries.stands(work, "work.merged")
         if not is_merged and work.state not in ("discarded", "failed"):
-            raise Conflict(f"the work is {work.state}: nothing to undo{_next_step(work.state)}", state=work.state)
+            raise Conflict(f"the work is {work.state}: nothing to undo{self._next_step(work)}", state=work.state)
         with _one_line():
             if is_merged:
                 return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)
@@ -355,6 +355,15 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, None if merge.is_empty else merge, (), checks, tuple(discarded), tuple(notes))
 
+    def _next_step(self, work: Work) -> str:
+        """Return what to do about work that is not over."""
+        db = self._store.db
+        task = task_queries.any_task(db, work.task_uid)
+        named = work_queries.reference(db, work, task.number) if task is not None else "TASK"
+        if work.state in ("ready", "conflict"):
+            return f"; `tui-tasks work review {named}` shows it, then merge or discard it"
+        return f"; `tui-tasks work show {named}` shows how far it is" if work.state in ("starting", "working") else ""
+
     def _prove(self, work: Work, merge: Merge, tree: str, review: Review, proof: Path | None) -> tuple[Check, ...]:
         """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it."""
         if proof is None:
@@ -362,12 +371,6 @@ class Acceptance:
         why = f"{merge.base} has moved" if tree != review.tree else "files that are in no commit are among the inputs"
         self._show(f"{why}: checks run on the merged files alone")
         return self._prover.prove_apart(work, merge.new, tree, proof)
-
-
-def _next_step(state: str) -> str:
-    if state in ("ready", "conflict"):
-        return "; `tui-tasks work review` shows it, then merge or discard it"
-    return "; `tui-tasks work show` shows how far it is" if state in ("starting", "working") else ""
 
 
 def _has_moved(root: Path, merge: Merge) -> bool:

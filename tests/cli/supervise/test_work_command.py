@@ -204,6 +204,7 @@ def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: P
     assert "#1 ⇡  Rotate keys  [jobs, 2 works to review: claude-1, claude-2" in run("ls")[1]
     status, _, told = run(f"work merge 1 --by claude-9 {seen(place)}")
     assert status == 1 and "use one of claude-1, claude-2" in told
+    assert "`tui-tasks work review 1 --by claude-2` shows it" in run("work restore 1 --by claude-2")[2]
     status, told, _ = run(f"work merge 1 --by claude-1 {seen(place)}")
     assert status == 0 and "discarded the work of claude-2" in told
     assert "`tui-tasks work restore 1 --by claude-1` undoes it" in told
@@ -339,7 +340,7 @@ def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(ru
 
 def test_a_restore_of_work_that_waits_says_the_next_step(run: Run) -> None:
     status, _, told = run("work restore 1")
-    assert status and "the work is ready: nothing to undo; `tui-tasks work review` shows it" in told
+    assert status and "the work is ready: nothing to undo; `tui-tasks work review 1` shows it" in told
 
 
 def test_a_merge_that_was_cut_off_is_recorded_before_the_next_merge(run: Run, database: Path, place: Place) -> None:

@@ -218,8 +218,9 @@ def goes_on(db: Database, tasks: Sequence[Task]) -> str:
         for work in work_queries.of_task(db, task.uid):
             if work.state in LIVE_WORK:
                 who = agent_text.who(work.agent, 30)
+                named = work_queries.reference(db, work, task.number)
                 what = f"The work of {who} stays" if work.state in _TO_REVIEW else f"{who} goes on"
-                return f" {what}: `tui-tasks work discard {task.number}` ends it."
+                return f" {what}: `tui-tasks work discard {named}` ends it."
     return ""
 
 
