@@ -396,7 +396,7 @@ async def test_a_question_that_was_put_off_is_back_in_its_place_after_an_hour(pl
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "z")
-        assert said(app) == "Put off for an hour, behind all others. z on it takes it up before."
+        assert said(app) == "Put off for an hour, behind all others. z on claude-1's question takes it up."
         app.context.clock.now = lambda: NOW + HOUR
         await settle(pilot, *keys)
         await until(pilot, lambda: "later" not in shown(app))

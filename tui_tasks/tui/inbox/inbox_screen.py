@@ -24,6 +24,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import HOUR
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, NumberKeys, Reading
@@ -53,7 +54,7 @@ from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import attaching
 
 KEPT: Final = local_values.INBOX
-_PUT_OFF: Final = "Put off for an hour, behind all others. {key} on it takes it up before."
+_PUT_OFF: Final = "Put off for an hour, behind all others. {key} on {whose} takes it up."
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
 # The lines that the detail keeps.
@@ -415,7 +416,8 @@ class Inbox(Overlay):
             self._refilter(wanted)
         if is_off:
             # A move of the cursor takes messages away.
-            words = _PUT_OFF.format(key=self.context.keymap.key_of("ask_later"))
+            whose = f"{agent_text.who(ask.agent, 20)}'s {'request' if ask.is_permission else 'question'}"
+            words = _PUT_OFF.format(key=self.context.keymap.key_of("ask_later"), whose=whose)
             self.app.call_after_refresh(self.context.say, words)
 
     def _tell_later(self) -> None:
