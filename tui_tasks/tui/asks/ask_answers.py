@@ -54,7 +54,7 @@ class AskAnswers(Controller):
             return None
         # Elsewhere a number shows a pane.
         back = f"{self._context.keymap.key_of('back')} goes back to the panes." if action.verb == "number" else ""
-        if self._inbox.folded is not None:
+        if self._inbox.rows.folded is not None:
             return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there."
         item = self._inbox.item
         if action.id == "ask_no" and item is not None and self._inbox.sources[item.kind].has_verb("refuse"):
@@ -62,7 +62,7 @@ class AskAnswers(Controller):
         if ask is None and back:
             return f"A number answers only a question under the cursor. {back}"
         if ask is None and action.id == "ask_later" and self._inbox.item is not None:
-            hides = f": {self._context.keymap.key_of('hide')} hides this row" if self._inbox.can_hide else ""
+            hides = f": {self._context.keymap.key_of('hide')} hides this row" if self._inbox.rows.can_hide else ""
             return f"{self._context.keymap.key_of('ask_later')} is for questions{hides}."
         if ask is None:
             return self._why_no_question()
@@ -292,7 +292,7 @@ class AskAnswers(Controller):
 
     async def do_ask_all(self) -> None:
         """Answer all questions of the agent with the same words, or withdraw them."""
-        context, agent = self._context, self._inbox.agent_here()
+        context, agent = self._context, self._inbox.rows.agent_here()
         own = self._inbox.shown_asks(agent) if agent is not None else []
         if agent is None or not own:
             is_new = any(ask.agent == agent for ask in context.state.asks)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.safe import safe_line
@@ -34,14 +35,14 @@ def inbox_hints(inbox: Inbox) -> Sequence[Hint]:
         return hints
     parts = {_part_of(line) for line in inbox.listed.rows}
     # The key hides this row, or marks everything as seen.
-    seen = [] if inbox.can_hide else [inbox.hint_of("seen", "All seen")]
+    seen = [] if inbox.rows.can_hide else [inbox.hint_of("seen", "All seen")]
     return *hints, *([inbox.hint_of("inbox_part")] if len(parts) > 1 else []), *seen, inbox.hint_of("help")
 
 
 def _hints_here(inbox: Inbox) -> Sequence[Hint]:
     """Return the hints for the question, the row of another kind or the folded questions under the cursor."""
     hint, ask = inbox.hint_of, inbox.ask
-    if inbox.folded is not None:
+    if inbox.rows.folded is not None:
         return hint("ask_open", "List"), *map(hint, ("ask_all", "agent_message", "back"))
     if inbox.item is not None:
         ids = inbox.sources[inbox.item.kind].foot(inbox.item.row)
@@ -54,10 +55,16 @@ def _hints_here(inbox: Inbox) -> Sequence[Hint]:
         return hint("ask_open", word), *message
     view = inbox.questions.view_of(ask)
     if view.why_closed is not None:
-        there = [hint("ask_open", "Terminal")] if inbox.is_for_terminal(ask) else []
+        there = [hint("ask_open", "Terminal")] if _is_for_terminal(inbox, ask) else []
         later = hint("ask_later", "later" if inbox.small else "")
         return *there, hint("agent_message", "Message"), later, hint("back")
     return _short_answers(inbox, view) if inbox.small else _answers(inbox, view)
+
+
+def _is_for_terminal(inbox: Inbox, ask: Ask) -> bool:
+    """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
+    view = inbox.questions.view_of(ask)
+    return view.why_closed is not None and attaching.why_not(inbox.context, ask.agent) is None
 
 
 def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
@@ -140,14 +147,14 @@ class RowActions(Controller):
         marks everything as seen on other rows.
         """
         if action.id == "hide":
-            return self._inbox.can_hide
+            return self._inbox.rows.can_hide
         return action.id != "inbox_part" or len(set(map(_part_of, self._inbox.listed.rows))) > 1
 
     @override
     def why_not(self, action: Action) -> str | None:
         """Only some rows can be hidden, and only held tasks marked."""
         item, rows = self._inbox.item, self._inbox.listed.rows
-        if action.id == "hide" and not self._inbox.can_hide:
+        if action.id == "hide" and not self._inbox.rows.can_hide:
             return "Only agents and failures can be hidden."
         if action.id == "review_mark" and (item is None or item.kind != HeldTasks.KIND):
             return "Only held tasks can be marked."
@@ -176,8 +183,8 @@ class RowActions(Controller):
         task = inbox.context.state.asked_about.get(ask.uid) if ask is not None else None
         if inbox.item is not None:
             inbox.action_act(inbox.sources[inbox.item.kind].OPEN)
-        elif inbox.folded is not None:
-            inbox.unfold(inbox.folded)
+        elif inbox.rows.folded is not None:
+            inbox.unfold(inbox.rows.folded)
         elif ask is None:
             inbox.do_back()
         elif ask.state != "open":
@@ -186,7 +193,7 @@ class RowActions(Controller):
             inbox.context.say(why)
         elif inbox.questions.view_of(ask).picks:
             inbox.action_act("ask_approve")
-        elif inbox.is_for_terminal(ask):
+        elif _is_for_terminal(inbox, ask):
             attaching.attach(inbox.context, ask.agent)
         elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:
             inbox.open_task(task)
@@ -202,7 +209,7 @@ class RowActions(Controller):
         """Go to the first row of the next part, as from what failed to what is late."""
         if self._inbox.is_replying or not self._inbox.listed.rows:
             return
-        here = self._inbox.listed.get(self._inbox.window.cursor)
+        here = self._inbox.rows.here
         parts = [_part_of(line) for line in self._inbox.listed.rows]
         at = parts.index(_part_of(here)) if here is not None else 0
         others = [part for part in dict.fromkeys(parts[at:] + parts[:at]) if here is None or part != _part_of(here)]
@@ -228,4 +235,4 @@ class RowActions(Controller):
     def do_review_filter(self) -> None:
         """List only the rows that contain some words."""
         context, inbox = self._inbox.context, self._inbox
-        context.push(FilterDialog(context, inbox.filter, inbox.filter_by, hint="words, a list, an agent"))
+        context.push(FilterDialog(context, inbox.rows.filter, inbox.filter_by, hint="words, a list, an agent"))

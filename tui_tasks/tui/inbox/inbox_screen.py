@@ -18,12 +18,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from typing_extensions import override
 
-from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.text.times import HOUR
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -37,12 +35,11 @@ from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
-from tui_tasks.tui.inbox.questions import Questions
+from tui_tasks.tui.inbox.questions import ListedRows, Questions
 from tui_tasks.tui.inbox.row_sources import LeftTasks, StuckAgents, WorkToReview
 from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
-from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -51,16 +48,11 @@ from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.needs_lines import ROWS_AND_DETAIL
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
-from tui_tasks.tui.work import attaching
 
 KEPT: Final = local_values.INBOX
 _PUT_OFF: Final = "Put off for an hour, behind all others. {key} on {whose} takes it up."
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
-# The lines that the detail keeps.
-_LEAST_DETAIL: Final = 7
-# The lines of both from which an empty one stands between them.
-_AIRY: Final = 30
 
 
 class Inbox(Overlay):
@@ -89,8 +81,11 @@ class Inbox(Overlay):
         self.listed = self._lines.listed
         views = AskViews(context, self.tasks, self.unsent, self._request_comes)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
-        self._lines.filter = self._drawing.filter = words
         self.window = InboxList(context, self._drawing)
+        self.rows = ListedRows(
+            self._lines, self._drawing, self.window, self._room, lambda asks: self._rows_read.listed(asks)
+        )
+        self.rows.filter_by(words)
         self._head = ScreenHead(context, self._title, id="inbox", kinds=lambda: (), below=ROWS_AND_DETAIL)
         self._asked = AskDetail(context, self.tasks, lambda: self._both.room)
         for source in sources:
@@ -101,12 +96,11 @@ class Inbox(Overlay):
         self._both = RowsAndDetail(context, self.window, self._detail, self._heading.rule)
         self.reading = Reading(context)
         self._rows_read = RowsRead(self.reading, self.sources, self.window, self._both)
-        agents_here = AgentActions(context, self.agent_here, self._agent_has_stood)
+        agents_here = AgentActions(context, self.rows.agent_here, self._agent_has_stood)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
         self.questions = Questions(
             context,
-            self._lines,
-            self.window,
+            self.rows,
             views,
             self.unsent,
             self.reading,
@@ -114,7 +108,6 @@ class Inbox(Overlay):
             self._asked,
             self._reply,
             show=self._show,
-            bring_back=self._bring_back,
         )
         self._answers = AskAnswers(self, self.questions, self._reply)
         self.controllers = (
@@ -132,27 +125,15 @@ class Inbox(Overlay):
 
     def _make_sources(self) -> Sequence[RowSource[Any]]:
         """Return the kinds of rows beside questions, the most urgent first."""
-
-        def here() -> InboxItem | None:
-            return self.item
-
-        context = self.context
-        held = HeldTasks(
-            context,
-            here,
-            self._has_stood,
-            self._marked,
-            self._read_again,
-            lambda: self._both.show_beginning(),
-        )
+        each = self.context, lambda: self.item, self._has_stood
         return (
-            FailedChecks(context, here, self._has_stood),
-            held,
-            WorkToReview(context, here, self._has_stood, self._files_come),
-            LeftTasks(context, here, self._has_stood),
-            StuckAgents(context, here, self._has_stood),
-            FailedTasks(context, here, self._has_stood),
-            FailedJobs(context, here, self._has_stood),
+            FailedChecks(*each),
+            HeldTasks(*each, lambda: self.rows.marked(), self._read_again, lambda: self._both.show_beginning()),
+            WorkToReview(*each, self._files_come),
+            LeftTasks(*each),
+            StuckAgents(*each),
+            FailedTasks(*each),
+            FailedJobs(*each),
         )
 
     def compose(self) -> ComposeResult:
@@ -168,12 +149,11 @@ class Inbox(Overlay):
     def on_mount(self) -> None:
         """Read the rows; the cursor is on the oldest question that was not put off."""
         self._lines.unfold_of(self._first)
-        self.unsent.take_up(self.context.clock.now())
-        self._tell_later()
-        self._read()
+        self.questions.take_up()
+        self.rows.read()
         first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
-        self._fit_rows()
+        self.rows.fit()
         self.window.focus()
         for what in ("scroll_y", "virtual_size"):
             self.watch(self._both.scroll, what, self._paint_soon, init=False)
@@ -182,21 +162,12 @@ class Inbox(Overlay):
 
     def on_resize(self) -> None:
         """Draw again what depends on the size."""
-        self._fit_rows()
-        self.window.redraw()
+        self.rows.redraw()
         self._show()
 
-    def _fit_rows(self) -> None:
-        """Give the list the lines that its rows need: at most half of those that there are, or one for each row where
-        the detail keeps enough.
-        """
-        self._drawing.is_small = self.small
-        size = self.app.size
-        room = size.height - self._head.height(size) - _AROUND
-        says_no_match = bool(self.filter) and not self.listed.rows
-        is_one = self.small and not says_no_match
-        self._drawing.wraps = room >= _AIRY
-        self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL, int(room >= _AIRY))
+    def _room(self) -> int:
+        """Return how many lines rows and detail have together."""
+        return self.app.size.height - self._head.height(self.app.size) - _AROUND
 
     # State
 
@@ -208,19 +179,7 @@ class Inbox(Overlay):
     @property
     def item(self) -> InboxItem | None:
         """The row under the cursor that is no question."""
-        line = self.listed.get(self.window.cursor)
-        return line if isinstance(line, InboxItem) else None
-
-    @property
-    def can_hide(self) -> bool:
-        """Whether the row under the cursor can be hidden: an agent, or a failure."""
-        item = self.item
-        return item is not None and item.need.kind in CAN_BE_HIDDEN and not item.need.is_rest
-
-    @property
-    def filter(self) -> str:
-        """The words that hide other rows."""
-        return self._lines.filter
+        return self.rows.item
 
     @property
     def is_replying(self) -> bool:
@@ -231,25 +190,12 @@ class Inbox(Overlay):
         """Draw again how many rows are marked."""
         self._head.redraw()
 
-    @property
-    def folded(self) -> FoldedAsks | None:
-        """The folded questions under the cursor."""
-        line = self.listed.get(self.window.cursor)
-        return line if isinstance(line, FoldedAsks) else None
-
     def _why_not_sent(self, uid: str) -> str | None:
         return self._answers.why_not_sent(self.questions.view_of(ask_queries.ask(self.context.db, uid)))
 
-    def _bring_back(self, ask: Ask) -> None:
-        """List a question that is closed."""
-        self.window.change(self._read(under=ask))
-        self._fit_rows()
-
     def _look(self) -> None:
         """Draw again where a program has stopped waiting for the answer, and what was put off for long enough."""
-        if self.unsent.take_up(self.context.clock.now()):
-            self._tell_later()
-            self._drawing.fit()
+        if self.questions.take_up():
             self._refilter(self.window.cursor)
             self.window.redraw()
         elif self.questions.view != self.questions.drawn:
@@ -285,13 +231,6 @@ class Inbox(Overlay):
         """Note what can be read again."""
         self._paint_soon()
 
-    def agent_here(self) -> str | None:
-        """Return the agent of the row under the cursor."""
-        line = self.listed.get(self.window.cursor)
-        if isinstance(line, InboxItem):
-            return line.who if line.who not in ("", *vocab.RESERVED_AGENTS) else None
-        return line.agent if line is not None else None
-
     def changed(self, changes: StateChanges) -> None:
         """Update after questions were asked, answered elsewhere or withdrawn; typed text stays."""
         if changes.all or self.tasks.holds_any(changes.tasks()):
@@ -316,34 +255,16 @@ class Inbox(Overlay):
         """Draw the files of a work that have been read."""
         if self.is_open:
             self._drawing.fit()
-            self._draw_rows()
+            self.rows.redraw()
             self._show()
 
     def _read_again(self) -> None:
         """Read and draw the rows again."""
         marks = len(self.window.marks)
-        self.window.change(self._read(under=self.ask))
-        self._fit_rows()
+        self.rows.change(self.ask)
         if len(self.window.marks) < marks:
             self._rows_read.marks_lost()
         self._show()
-
-    def _read(self, *, under: Ask | None = None) -> set[str]:
-        """Read the rows; return the keys of those that changed. `under`, a question, stays when it is closed."""
-        self._rows_read.listed(self._lines.asks())
-        changed = self._lines.read(under)
-        if self._drawing.fit():
-            self.window.redraw()
-        return changed
-
-    def _draw_rows(self) -> None:
-        self._fit_rows()
-        self.window.redraw()
-
-    def _marked(self) -> list[Any]:
-        """Return the marked rows as their source has read them."""
-        lines = (self.listed.get(key) for key in self.window.marks)
-        return [line.row for line in lines if isinstance(line, InboxItem)]
 
     def on_virtual_list_scrolled(self) -> None:
         """Note which rows can be read now."""
@@ -359,8 +280,7 @@ class Inbox(Overlay):
             reply.close()
         left, self._under = self.listed.get(self._under), event.key
         if isinstance(left, Ask) and left.state != "open" and left.uid != event.key:
-            self.window.change(self._read(under=self.ask))
-            self._fit_rows()
+            self.rows.change(self.ask)
         # At once: the scroll position belongs to the question shown before.
         self._both.show_beginning()
         self._show_row()
@@ -370,7 +290,7 @@ class Inbox(Overlay):
         self._head.redraw()
 
     def _show_row(self) -> None:
-        ask, item, folded = self.ask, self.item, self.folded
+        ask, item, folded = self.ask, self.item, self.rows.folded
         lines = partial(self._item_lines, item) if item is not None else None
         if folded is not None:
             lines = partial(folded_lines, folded, ascii_only=self.context.ascii_only)
@@ -381,7 +301,7 @@ class Inbox(Overlay):
             task=self._task_of(ask, item),
             draft=ask is not None and ask.uid in self.unsent.drafts,
         )
-        self._heading.put(self.listed.get(self.window.cursor))
+        self._heading.put(self.rows.here)
         self._both.redraw()
         self._paint_soon()
         self._reply.show_state(ask)
@@ -406,9 +326,7 @@ class Inbox(Overlay):
         """Put a question off for an hour, behind all others, and go to the next; take it up again when it was put
         off.
         """
-        is_off = self.unsent.put_off(ask.uid, self.context.clock.now() + HOUR)
-        self._tell_later()
-        self._drawing.fit()
+        is_off = self.questions.put_off(ask)
         wanted = self._lines.next_after(ask.uid, self.unsent.later) if is_off else ask.uid
         if wanted is None:
             self.do_back()
@@ -419,16 +337,6 @@ class Inbox(Overlay):
             whose = f"{agent_text.who(ask.agent, 20)}'s {'request' if ask.is_permission else 'question'}"
             words = _PUT_OFF.format(key=self.context.keymap.key_of("ask_later"), whose=whose)
             self.app.call_after_refresh(self.context.say, words)
-
-    def _tell_later(self) -> None:
-        """Have what is put off come last also above the panes."""
-        if self.unsent.later != self.context.state.put_off:
-            self.context.state.put_off = dict(self.unsent.later)
-            self.context.redraw_frame()
-
-    def is_for_terminal(self, ask: Ask) -> bool:
-        """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
-        return self.questions.view_of(ask).why_closed is not None and attaching.why_not(self.context, ask.agent) is None
 
     def unfold(self, folded: FoldedAsks) -> None:
         """List each of the folded questions."""
@@ -441,7 +349,7 @@ class Inbox(Overlay):
         if reply.is_open:
             reply.close()
             return
-        if self._lines.filter:
+        if self.rows.filter:
             self.filter_by("")
             return
         if self.window.marks:
@@ -461,18 +369,16 @@ class Inbox(Overlay):
 
     def open_task(self, uid: str) -> None:
         """Show a task in full; Back leads to a screen that shows the same as this one."""
-        cursor, words = self.window.cursor, self.filter
+        cursor, words = self.window.cursor, self.rows.filter
         self.context.navigation.open_task(uid, lambda: Inbox(self.context, cursor, words))
 
     def filter_by(self, text: str) -> None:
         """List only the rows that contain each of these words."""
-        self._lines.filter = self._drawing.filter = text
+        self.rows.filter_by(text)
         self._refilter(self.window.cursor)
 
     def _refilter(self, cursor: str | None) -> None:
-        self._read()
-        self._fit_rows()
-        self.window.refilter(self.listed, cursor)
+        self.rows.refilter(cursor)
         self._show()
 
     def go_to_next(self) -> None:

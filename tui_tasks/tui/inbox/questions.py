@@ -1,23 +1,127 @@
-"""The question under the cursor of the inbox: the parts of its answer, whether it was read, and the way from one
-question to the next.
+"""What is under the cursor of the inbox: the rows that are listed; of a question, the parts of its answer, whether it
+was read, and the way to the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.vocab import RESERVED_AGENTS
+from tui_tasks.text.times import HOUR
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskView, AskViews, Given, UnsentAnswers
 from tui_tasks.tui.asks.reply_input import Reply
-from tui_tasks.tui.inbox.inbox_lines import InboxLines
-from tui_tasks.tui.inbox.inbox_rows import InboxList
+from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, InboxLines
+from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
+from tui_tasks.tui.layout import is_compact
+from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN
 from tui_tasks.tui.state.context import Context
+
+# The lines that the detail keeps.
+_LEAST_DETAIL: Final = 7
+# The lines of rows and detail from which an empty one stands between them.
+_AIRY: Final = 30
+
+
+class ListedRows:
+    """The rows as they are read, filtered and drawn, and the one under the cursor."""
+
+    def __init__(
+        self,
+        lines: InboxLines,
+        drawing: InboxRows,
+        window: InboxList,
+        room: Callable[[], int],
+        on_read: Callable[[Sequence[Ask]], None],
+    ) -> None:
+        """`room` returns how many lines rows and detail have together; `on_read` gets the questions that are listed."""
+        self.lines = lines
+        self.window = window
+        self._drawing = drawing
+        self._room = room
+        self._on_read = on_read
+
+    @property
+    def here(self) -> InboxLine | None:
+        """The row under the cursor."""
+        return self.lines.listed.get(self.window.cursor)
+
+    @property
+    def item(self) -> InboxItem | None:
+        """The same where it is no question."""
+        return here if isinstance(here := self.here, InboxItem) else None
+
+    @property
+    def folded(self) -> FoldedAsks | None:
+        """The folded questions under the cursor."""
+        return here if isinstance(here := self.here, FoldedAsks) else None
+
+    @property
+    def can_hide(self) -> bool:
+        """Whether the row under the cursor can be hidden: an agent, or a failure."""
+        item = self.item
+        return item is not None and item.need.kind in CAN_BE_HIDDEN and not item.need.is_rest
+
+    def agent_here(self) -> str | None:
+        """Return the agent of the row under the cursor."""
+        here = self.here
+        if isinstance(here, InboxItem):
+            return here.who if here.who not in ("", *RESERVED_AGENTS) else None
+        return here.agent if here is not None else None
+
+    def marked(self) -> list[Any]:
+        """Return the marked rows as their source has read them."""
+        lines = (self.lines.listed.get(key) for key in self.window.marks)
+        return [line.row for line in lines if isinstance(line, InboxItem)]
+
+    @property
+    def filter(self) -> str:
+        """The words that hide other rows."""
+        return self.lines.filter
+
+    def filter_by(self, words: str) -> None:
+        """List only the rows that contain each of these words, when they are read again."""
+        self.lines.filter = self._drawing.filter = words
+
+    def read(self, under: Ask | None = None) -> set[str]:
+        """Read the rows; return the keys of those that changed. `under`, a question, stays when it is closed."""
+        self._on_read(self.lines.asks())
+        changed = self.lines.read(under)
+        if self._drawing.fit():
+            self.window.redraw()
+        return changed
+
+    def change(self, under: Ask | None) -> None:
+        """Read the rows again, and draw those that changed."""
+        self.window.change(self.read(under))
+        self.fit()
+
+    def refilter(self, cursor: str | None) -> None:
+        """Read other rows, with the cursor on one of them."""
+        self.read()
+        self.fit()
+        self.window.refilter(self.lines.listed, cursor)
+
+    def redraw(self) -> None:
+        """Draw them again, with the lines that they need."""
+        self.fit()
+        self.window.redraw()
+
+    def fit(self) -> None:
+        """Give the list the lines that its rows need: at most half of those that there are, or one for each row where
+        the detail keeps enough.
+        """
+        room, is_small = self._room(), is_compact(self.window.app.size)
+        self._drawing.is_small, self._drawing.wraps = is_small, room >= _AIRY
+        says_no_match = bool(self.filter) and not self.lines.listed.rows
+        is_one = is_small and not says_no_match
+        self.window.fit(1 if is_one else room // 2, 1 if is_one else room - _LEAST_DETAIL, int(room >= _AIRY))
 
 
 class Questions:
@@ -26,8 +130,7 @@ class Questions:
     def __init__(
         self,
         context: Context,
-        lines: InboxLines,
-        window: InboxList,
+        rows: ListedRows,
         views: AskViews,
         unsent: UnsentAnswers,
         reading: Reading,
@@ -36,12 +139,10 @@ class Questions:
         reply: Reply,
         *,
         show: Callable[[], None],
-        bring_back: Callable[[Ask], None],
     ) -> None:
-        """`show` draws the screen again, `bring_back` lists a question that is closed."""
+        """`show` draws the screen again."""
         self._context = context
-        self._lines = lines
-        self._window = window
+        self._rows = rows
         self._views = views
         self._unsent = unsent
         self._reading = reading
@@ -49,7 +150,6 @@ class Questions:
         self._detail = detail
         self._reply = reply
         self._show = show
-        self._bring_back = bring_back
         self.drawn: AskView | None = None
         """The question that is drawn."""
         # The question to which the cursor went after the last answer.
@@ -58,8 +158,7 @@ class Questions:
     @property
     def here(self) -> Ask | None:
         """The question that keys act on."""
-        line = self._lines.listed.get(self._window.cursor)
-        return line if isinstance(line, Ask) else None
+        return here if isinstance(here := self._rows.here, Ask) else None
 
     @property
     def view(self) -> AskView | None:
@@ -121,6 +220,26 @@ class Questions:
         self._both.show_beginning()
         self._show()
 
+    # Those that are put off
+
+    def put_off(self, ask: Ask) -> bool:
+        """Put a question off for an hour, or take it up again where it was; return whether it is put off now."""
+        is_off = self._unsent.put_off(ask.uid, self._context.clock.now() + HOUR)
+        self._show_later()
+        return is_off
+
+    def take_up(self) -> bool:
+        """Take up those that were put off for long enough; return whether there were any."""
+        is_any = self._unsent.take_up(self._context.clock.now())
+        self._show_later()
+        return is_any
+
+    def _show_later(self) -> None:
+        """Have what is put off come last also above the panes."""
+        if self._unsent.later != self._context.state.put_off:
+            self._context.state.put_off = dict(self._unsent.later)
+            self._context.redraw_frame()
+
     # From one to the next
 
     def answered(self, ask: Ask) -> bool:
@@ -129,11 +248,11 @@ class Questions:
         """
         self._views.forget(ask)
         self._context.state.answered.append(ask.uid)
-        wanted = self._lines.next_question(ask.uid, self._unsent.later)
-        if wanted is None or self._window.cursor != ask.uid or self._reply.is_open:
+        wanted = self._rows.lines.next_question(ask.uid, self._unsent.later)
+        if wanted is None or self._rows.window.cursor != ask.uid or self._reply.is_open:
             return False
         self._went_on_to = wanted
-        self._window.move_to(wanted)
+        self._rows.window.move_to(wanted)
         return True
 
     @property
@@ -145,12 +264,12 @@ class Questions:
         """Go from a question that was answered to the one answered before or after it, from another to the last one
         answered; return False where there is none.
         """
-        answered, here = self._context.state.answered, self._window.cursor
+        answered, here = self._context.state.answered, self._rows.window.cursor
         to = answered.index(here) + by if here in answered else len(answered) - 1
         if not 0 <= to < len(answered):
             return False
-        self._bring_back(ask_queries.ask(self._context.db, answered[to]))
-        self._window.move_to(answered[to])
+        self._rows.change(ask_queries.ask(self._context.db, answered[to]))
+        self._rows.window.move_to(answered[to])
         return True
 
     def moved_to(self, key: str | None) -> bool:
