@@ -205,3 +205,9 @@ def test_a_name_with_a_mark_of_a_state_stands_in_quotes() -> None:
 
 def test_names_of_people_and_programs_stand_without_quotes() -> None:
     assert agent_names.display_name("Mar\u00eda L\u00f3pez") == "Mar\u00eda L\u00f3pez"
+
+
+@pytest.mark.parametrize("name", ["9", "+12", "#4", "S3", "١٢"])
+def test_a_name_that_reads_as_a_count_a_task_or_a_job_stands_in_quotes(name: str) -> None:
+    assert agent_names.display_name(name) == f'"{name}"'
+    assert agent_names.display_name(f"agent-{name.lstrip('#+')}")[0] != '"'

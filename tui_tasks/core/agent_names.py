@@ -256,4 +256,7 @@ def _is_deceptive(name: str) -> bool:
     # Parts of a line stand apart by two blanks, and names in it by commas; a mark begins what is said of something.
     if reserved(name) is not None or name != name.strip() or "  " in name or ", " in name or _MARKS & {*name}:
         return True
+    # It would read as a count (`9`, `+12`), a task (`#4`) or a job (`S3`).
+    if name.lstrip("#+S").isdecimal():
+        return True
     return any(map(is_invisible, name)) or mixed_letter(name) is not None
