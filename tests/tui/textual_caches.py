@@ -1,7 +1,4 @@
-"""What Textual parses, derives or looks up anew for each App, done once for all Apps of a test process.
-
-And what it makes for a terminal, left out where there is none.
-"""
+"""What Textual parses, derives or looks up anew for each App, done once for all Apps of a test process."""
 
 from __future__ import annotations
 
@@ -13,23 +10,18 @@ from typing import Any
 import pytest
 from rich.segment import Segment
 from textual import _callback
-from textual._compositor import Compositor
 from textual.cache import FIFOCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.design import ColorSystem
-from textual.geometry import Region
 from textual.message import Message
 from textual.message_pump import MessagePump
-from textual.screen import Screen
 from textual.strip import Strip
 
 _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 _numbers: dict[tuple[tuple[str, str], ...], int] = {}
 _generated: dict[tuple[object, ...], dict[str, str]] = {}
 _handlers: dict[tuple[type, str], list[tuple[type, str]] | None] = {}
-# The screen that is being painted.
-_unread: list[Screen[Any]] = []
 
 # How many entries each holds.
 _STRIP_CACHES = {
@@ -38,7 +30,6 @@ _STRIP_CACHES = {
 
 _parse, _generate = Stylesheet._parse_rules, ColorSystem._generate
 _dispatch_methods, _count_parameters = MessagePump._get_dispatch_methods, _callback._count_parameters
-_refresh, _render = Screen._compositor_refresh, Compositor._render_chops
 
 
 def use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,8 +38,6 @@ def use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ColorSystem, "_generate", generated_once)
     monkeypatch.setattr(MessagePump, "_get_dispatch_methods", dispatch_methods)
     monkeypatch.setattr(_callback, "_count_parameters", count_parameters)
-    monkeypatch.setattr(Screen, "_compositor_refresh", refresh_unread)
-    monkeypatch.setattr(Compositor, "_render_chops", render_chops)
     monkeypatch.setattr(Strip, "__init__", begin_strip)
     monkeypatch.setattr(Strip, "__getattr__", cache_of_strip, raising=False)
 
@@ -121,24 +110,3 @@ def cache_of_strip(strip: Strip, name: str) -> FIFOCache[Any, Any]:
     cache: FIFOCache[Any, Any] = FIFOCache(_STRIP_CACHES[name])
     setattr(strip, name, cache)
     return cache
-
-
-def refresh_unread(screen: Screen[Any]) -> None:
-    """As Textual paints a screen: each widget that has changed is drawn, and errors in that are met.
-
-    Textual would then put their lines together, for a terminal that a test does not have.
-    """
-    _unread.append(screen)
-    try:
-        _refresh(screen)
-    finally:
-        _unread.pop()
-
-
-def render_chops(compositor: Compositor, crop: Region, is_rendered_line: Callable[[int], bool]) -> Any:
-    """As Textual puts the lines of widgets together, unless nobody reads what it gives."""
-    if not _unread or _unread[-1]._compositor is not compositor or not _unread[-1].app.is_headless:
-        return _render(compositor, crop, is_rendered_line)
-    for _ in compositor._get_renders(crop):
-        pass
-    return [{} for _ in range(compositor.size.height)]
