@@ -144,7 +144,9 @@ class CheckKeeper:
         return self._watch
 
     def _write(self, store: Store, profiles: CheckProfiles, others: _Others, now: int) -> None:
-        """Write what of the configuration this process may, if the state differs: a write lock delays others."""
+        """Record the settings where they differ from what is recorded, as far as this process has the right. Where they
+        do not, nothing is written, as a write makes others wait.
+        """
         machine, known = store.db.machine, recorded(store.db)
         source = check_queries.source_on(machine, profiles.source)
         has_settings = bool(profiles.profiles or others != (ReviewPolicy(), (), AskLimits()))

@@ -26,7 +26,7 @@ from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
 from tui_tasks.tui.state.seen import Seen
-from tui_tasks.tui.state.task_cache import FailedTasks, ListCounts, NeedingTasks, RowPlaces, Works
+from tui_tasks.tui.state.task_cache import ListCounts, NeedingTasks, NewestFailures, RowPlaces, Works
 
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
@@ -109,7 +109,7 @@ class AppState:
         self._is_past = is_past
         self._grace = grace
         self.places = RowPlaces(db)
-        self.failures = FailedTasks(db)
+        self.failures = NewestFailures(db)
         self.works = Works(db)
         self.counts = ListCounts(db, self._tasks_needing)
         self.projects = Projects(db, lambda: self.lists, project)
@@ -276,6 +276,12 @@ class AppState:
         return bool(needing or self.held or stuck or failed)
 
     @property
+    def suggested(self) -> str | None:
+        """The uid of the task that is named as the next one: one that can start, else one that cannot yet."""
+        task = self.next_task or self.why_none_next[0]
+        return task.uid if task is not None else None
+
+    @property
     def needing(self) -> set[str]:
         """The tasks that need the human though no question names them: left by their agent, with a failed check, to be
         reviewed, with failed work, or in progress by an agent that asks.
@@ -362,12 +368,6 @@ class AppState:
         self.next_jobs = job_lines.next_jobs(self._db, MAX_NEXT_JOBS)
         self.running_jobs = job_lines.running_jobs(self._db)
         self.failing_jobs = job_lines.failing_jobs(self._db)
-
-    @property
-    def suggested(self) -> str | None:
-        """The uid of the task that is named as the next one: one that can start, else one that cannot yet."""
-        task = self.next_task or self.why_none_next[0]
-        return task.uid if task is not None else None
 
     def _read_asks(self) -> None:
         self.asks = ask_queries.open_asks(self._db)

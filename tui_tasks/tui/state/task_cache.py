@@ -121,7 +121,7 @@ class RowPlaces:
         return marks
 
 
-class FailedTasks:
+class NewestFailures:
     """The tasks that failed last, each with when and why; `tasks`: newest first."""
 
     def __init__(self, db: Database) -> None:
