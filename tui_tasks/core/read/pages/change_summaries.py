@@ -244,8 +244,8 @@ def undo_question(
     changes of tasks alone.
     """
     kinds = {part.kind for part in journal.each_of_change(db, change)}
-    # The first task of a list makes the list.
-    is_of_tasks = "task.created" in kinds or all(kind.startswith("task.") for kind in kinds)
+    # The first task of a list, added or moved there, makes the list.
+    is_of_tasks = bool(kinds & {"task.created", "task.moved"}) or all(kind.startswith("task.") for kind in kinds)
     deletes = not is_of_tasks and any(kind.endswith(".created") for kind in kinds)
     at = journal.entry(db, change).at
     if (not is_old(at, now) and not deletes and not is_elsewhere) or (goes_on and is_of_tasks):
