@@ -1,4 +1,4 @@
-"""Redo: which undo is undone next. Git undoes the end of a work, a merge or a discard, and ends the work again:
+"""Redo: which undo it cancels next. Git undoes the end of a work, a merge or a discard, and ends the work again:
 here it is only found which of all undos is the newest that stands.
 
 A work that ends again is redone if neither its agent nor the human has done something about it since it was brought
@@ -44,7 +44,7 @@ AND kind IN {(WORK_RESTORED, *WORK_ENDS, "work.ready", "work.commented", "work.f
 
 
 class NextRedo(NamedTuple):
-    """What a redo does next: undo the undo `change`, or end the work `work` again."""
+    """What a redo does next: cancel the undo `change`, or end the work `work` again."""
 
     change: int | None = None
     work: str | None = None
@@ -127,7 +127,7 @@ def _next(
 ) -> NextRedo | None:
     """Return what a redo did next when the newest entry was below a seq."""
     reverts, seen = cache(partial(is_revert, db)), set[int]()
-    # Undos that were undone later, and how often works were ended again.
+    # Undos that were cancelled later, and how often works were ended again.
     redone, again = set[int](), Counter[str]()
     has_work = work_queries.has_any(db)
     for change, kind, undoes in entries_of(db, actor, below, pause):

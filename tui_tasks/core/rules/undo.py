@@ -187,7 +187,7 @@ def _is_elsewhere(db: Database, change: int, project: str) -> bool:
 
 @rule(Redo)
 def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
-    """Undo the newest undo that stands, unless something was changed after it."""
+    """Cancel the newest undo that stands, unless something was changed after it."""
     found = next_redo(tx.db, tx.actor, tx.seq + 1, tx.pause)
     if found is None:
         raise Conflict(f"{'you have' if tx.actor == vocab.HUMAN else f'{tx.actor} has'} no undo to redo")

@@ -252,7 +252,7 @@ def work_ready(tx: Transaction, op: WorkReady) -> Work:
 
 
 def follow_status(tx: Transaction, task: Task) -> None:
-    """Let the work on a task follow the task's new status: done makes it ready, and undoing that undoes it."""
+    """Let the work on a task follow the task's new status: done makes it ready, and in progress makes it go on."""
     works = work_queries.of_task(tx.db, task.uid)
     own = [work for work in works if work.agent == tx.actor] or works
     if not own:
