@@ -93,6 +93,13 @@ async def test_no_mixture_of_keys_and_events_ends_the_screen(jobs, make_app, see
             assert app.is_running
 
 
+async def test_a_click_that_comes_while_the_program_ends_does_nothing(app):
+    async with opened(app):
+        pass
+    assert not app.screen_stack
+    await app.on_event(events.MouseDown(None, 0, 11, 0, 0, 1, False, False, False, 0, 11))
+
+
 async def test_a_second_click_beside_a_menu_leaves_the_menu_alone(app):
     async with opened(app) as pilot:
         await press(app, pilot, "a")

@@ -352,7 +352,7 @@ class TaskApp(Actor, ResilientApp):
         elif isinstance(event, events.Paste) and not event.is_forwarded:
             async with self.key_queue.pasting():
                 await super().on_event(event)
-        else:
+        elif not isinstance(event, events.MouseEvent) or self.screen_stack:  # one that comes at the end has no screen
             if isinstance(event, events.MouseEvent):
                 self.key_queue.pressed.at = event.time
                 self.key_queue.pressed.number += isinstance(event, events.MouseDown)
