@@ -20,7 +20,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import undo
 from tui_tasks.core.rules.redo import next_redo
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app import undo_actions
+from tui_tasks.tui.work import work_actions
 from tui_tasks.work import merge_steps
 
 
@@ -94,7 +94,7 @@ class Human:
     # The keys
 
     def undo(self) -> None:
-        if (ended := undo_actions.newest_ended(self.store.db)) is None:
+        if (ended := work_actions.newest_ended(self.store.db)) is None:
             self.do(Undo())
             return
         losers = merge_steps.discarded_by_merge(self.store.db, ended[0])

@@ -1,30 +1,26 @@
-"""Undo and redo on the screen: of the human's changes, of what they decided about work, of what they have seen."""
+"""Undo and redo on the screen: which of the human's acts is the newest, and what it needs to be taken back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.commit import journal
-from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import CannotUndo, Conflict
+from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import ask_queries, message_queries, work_queries
 from tui_tasks.core.read.pages import change_summaries, list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import redo, undo
-from tui_tasks.core.snapshots import Entry
-from tui_tasks.core.vocab import HUMAN, UNDOABLE, WORK_ENDS, WORK_RESTORED
+from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import MINUTE, ago, count
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_messages, agent_text
 from tui_tasks.tui.app import seen_actions
 from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.work import work_actions
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.work.git.base_branch import WayBack
 
 # The most tasks restored by one change among which the first is looked for.
 _MAX_RESTORED: Final = 1_000
@@ -37,12 +33,6 @@ _NOT_UNDOABLE: Final = {
     "work": "work of an agent",
 }
 """What people may want to undo, but cannot, by the kind of its entry."""
-# So many of the human's newest changes are looked at; one may have any number of entries, which are read by pages.
-_LOOKED_AT: Final = 200
-_PAGE: Final = 1_000
-_NEWEST: Final = """
-SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? AND seq < ? ORDER BY seq DESC LIMIT ?
-"""
 
 
 class UndoActions:
@@ -76,17 +66,12 @@ class UndoActions:
             return
         if await self._correct_answer():
             return
-        if self._context.state.works.has_any and (ended := newest_ended(self._context.db)) is not None:
+        if self._context.state.works.has_any and (ended := work_actions.newest_ended(self._context.db)) is not None:
             work, entry, passed = ended
-            above = ""
-            if passed is not None:
-                above = (
-                    f"“{self._described(passed)}” cannot be undone: {undo.why_not_by_undo(self._context.db, passed)}"
-                )
-                if not self._take_second_press(above, "offers the change before it"):
-                    return
-                above += ". "
-            await _undo_end(self._context, work, entry, above)
+            why = undo.why_not_by_undo(self._context.db, passed) if passed is not None else None
+            above = f"“{self._described(passed)}” cannot be undone: {why}" if passed is not None else ""
+            if not above or self._take_second_press(above, "offers the change before it"):
+                await work_actions.undo_end(self._context, work, entry, f"{above}. " if above else "")
             return
         if not await self._ask_to_undo():
             return
@@ -117,7 +102,7 @@ class UndoActions:
         if self._context.state.works.has_any:
             found = redo.next_redo(self._context.db, HUMAN)
             if found is not None and found.work is not None:
-                await _redo_work(self._context, work_queries.find(self._context.db, found.work))
+                await work_actions.redo_end(self._context, work_queries.find(self._context.db, found.work))
                 return
         (_, change), *_rest = await self._context.link.commit(Redo())
         self._select_restored(change)
@@ -170,9 +155,8 @@ class UndoActions:
         return False
 
     async def _ask_to_undo(self) -> bool:
-        """Ask before an old change is taken back, unless a later one just was; before one that deletes things is, as in
-        the shell; and before one that was not made where the human is. Say why where there is none, or none is taken
-        back yet.
+        """Return whether to take back the next change; say why there is none. Ask first if it is old, and no later one
+        was just taken back; if the undo deletes things, as in the shell; or if it was not made where the human is.
         """
         context, db, now = self._context, self._context.db, self._context.clock.now()
         change = undo.next_to_undo(db, HUMAN, Undo(passed_over=tuple(self._passed_over)))
@@ -258,151 +242,3 @@ class UndoActions:
         for part in next(journal.of_change(db, change), []):
             if part.kind == "list.deleted":
                 self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
-
-
-def newest_ended(db: Database) -> tuple[Work, Entry, int | None] | None:
-    """Return the work that the human merged or discarded last, with the newest entry of that, and their newest change
-    about work since, which no undo takes back; None if they changed something else since. An end that was redone has
-    the place of the first one.
-    """
-    passed: int | None = None
-    newest: dict[str, int] = {}
-    redone_ends = redo.RedoneEnds(db)
-    for seq, kind, uid, change, undoes in _newest_entries(db):
-        if kind in WORK_ENDS:
-            newest.setdefault(uid, seq)
-            work = work_queries.find(db, uid)
-            if work_queries.stands(work, kind) and not redone_ends.has(change):
-                return work, journal.entry(db, newest[uid]), passed
-        elif kind in UNDOABLE and _is_newer(db, change, undoes):
-            if undo.why_not_by_undo(db, change) is None:
-                return None
-            passed = passed if passed is not None else change
-    return None
-
-
-def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
-    """Return whether the human has made a change for itself, or has reverted another's, which stands."""
-    if undoes is None:
-        return _stands_alone(db, change)
-    return redo.is_revert(db, change) and journal.stands(db, change)
-
-
-def _newest_entries(db: Database) -> Iterator[Any]:
-    """Yield seq, kind, uid, change and what it undoes of the human's newest entries, the newest first."""
-    below, changes = journal.newest(db) + 1, set[int]()
-    while page := db.sql(_NEWEST, (HUMAN, below, _PAGE)).fetchall():
-        for entry in page:
-            below = entry[0]
-            changes.add(entry[3])
-            if len(changes) > _LOOKED_AT:
-                return
-            yield entry
-
-
-def _stands_alone(db: Database, change: int) -> bool:
-    """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
-    kinds = (part.kind for part in journal.each_of_change(db, change))
-    return not any(kind in (*WORK_ENDS, WORK_RESTORED) for kind in kinds) and journal.stands(db, change)
-
-
-async def _undo_end(context: Context, work: Work, entry: Entry, above: str) -> None:
-    """Bring merged or discarded work back for review; ask before, where the base branch changes by it. A discard is
-    brought back without a question, as nothing is lost, unless it is old, or was not made where the human is.
-    `above`: what was passed over, as a sentence.
-
-    Raises:
-        Refusal: why it cannot be.
-    """
-    from tui_tasks.tui.work.work_actions import decide  # undo of other changes goes without
-
-    now, is_merge = context.clock.now(), entry.kind == "work.merged"
-    is_here = context.navigation.may_be_done_here(entry.change)
-    if not is_merge and is_here and not above and not change_summaries.is_old(entry.at, now):
-        await take_back(context, work)
-        return
-    way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
-    base = safe_line(work.base or "", 40)
-    did = "discarded" if not is_merge else f"merged into {base}" if work.merge_commit else "accepted"
-    when = ago(entry.at, now) if now - entry.at >= MINUTE else "just now"
-    question = f"{above}Undo “{_named(context, work)} {did}”, {when}?"
-    if is_merge:
-        question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
-    if await confirm(context, question, "revert it" if way == "revert" else "undo it"):
-        await take_back(context, work, is_revert=way == "revert")
-
-
-_EFFECTS: Final[dict[WayBack, str]] = {
-    "move": "{base} loses the merge",
-    "revert": "{base} has moved on since: a new commit reverts the merge",
-    "none": "{base} keeps its commits",
-}
-
-
-def _named(context: Context, work: Work) -> str:
-    """Return `#3 Fix it: work of claude-1`."""
-    task = task_queries.any_task(context.db, work.task_uid)
-    named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
-    return f"{named}work of {agent_text.who(work.agent, 30)}"
-
-
-async def take_back(context: Context, work: Work, *, is_revert: bool = False) -> None:
-    """Bring merged or discarded work back for review; where others have built on it, offer a revert.
-
-    Raises:
-        Refusal: why it cannot be.
-    """
-    from tui_tasks.tui.work.work_actions import decide  # undo of other changes goes without
-
-    base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
-    try:
-        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=is_revert))
-    except Conflict as refused:
-        if not is_merged or "base" not in refused.data or is_revert:
-            raise
-        question = f"{base} has moved on since the merge. Revert the merge by a commit?"
-        if not await confirm(context, question, "revert it", "leave it"):
-            return
-        is_revert = True
-        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
-    navigation = context.navigation
-    if navigation.shows_list and not navigation.screen_name and not navigation.pane.is_inside:
-        navigation.pane.select(work.task_uid)  # The next keys are for the task that was undone.
-    was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
-    if is_merged and work.merge_commit is None:
-        was, again = f"{base} keeps its commits", "accepts"
-    waiting = [one for one in work_queries.of_task(context.db, work.task_uid) if one.state in ("ready", "conflict")]
-    others = len(waiting) - (restored.state == "ready") if is_merged else 0
-    now = _BACK_TEXTS.get(restored.state, "waits for review")
-    now += f", and {count(others, 'other work')}" if others else ""
-    # What was reverted is another commit now: it is reviewed before it is merged again.
-    can_redo = work.state != "failed" and not is_revert
-    key = f" {context.keymap.key_of('redo')} {again} it again." if can_redo else ""
-    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
-
-
-_BACK_TEXTS: Final = {"working": "continues", "failed": "changed nothing, so there is nothing to review"}
-
-
-async def _redo_work(context: Context, work: Work) -> None:
-    """Merge or discard work again whose merge or discard was taken back; ask before, where the undo does.
-
-    Raises:
-        Refusal: why it cannot be.
-    """
-    from tui_tasks.tui.work.work_actions import decide  # undo of other changes goes without
-
-    before = await decide(context, lambda acceptance: acceptance.to_redo(work))
-    base = safe_line(work.base or "", 40)
-    if before.end == "merged":
-        gets = f"{base} gets the same merge again" if before.merge is not None else f"{base} keeps its commits"
-        then = "the agent continues" if before.goes_on else "the task is done"
-        did = f"merged into {base}" if before.merge is not None else "accepted"
-        question = f"Redo “{_named(context, work)} {did}”? {gets}; {then}."
-        if not await confirm(context, question, "merge it again" if before.merge is not None else "accept it again"):
-            return
-    outcome = await decide(context, lambda acceptance: acceptance.redo(work))
-    did = "Discarded" if outcome.state == "discarded" else f"Merged into {base}"
-    did = did if outcome.state == "discarded" or outcome.merge is not None else "Accepted"
-    named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
-    context.say(f"{did} again: the work of {named}. {key} undoes it.")

@@ -1,23 +1,29 @@
 """The human's actions on work from a pane of tasks: start an agent, peek at what it does, end it; and decisions about
-work, carried out in a thread, as git runs.
+work and their undo, carried out in a thread, as git runs.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.commit import journal
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.pages import change_summaries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.vocab import LIVE_WORK
+from tui_tasks.core.rules import redo, undo
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK, UNDOABLE, WORK_ENDS, WORK_RESTORED
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
+from tui_tasks.text.times import MINUTE, ago, count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.tasks.task_pane import TaskPane
     from tui_tasks.work.accepting import Acceptance
+    from tui_tasks.work.git.base_branch import WayBack
 
 T = TypeVar("T")
 
@@ -68,9 +75,13 @@ class WorkActions(Controller):
             return "This task has no merged or discarded work."
         return None
 
-    def _work_here(self) -> str | None:
+    def _works(self) -> list[Work]:
+        """Return the works on the task, the newest last."""
         uids = self._pane.selection()[:1]
-        works = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        return work_queries.of_task(self._context.db, uids[0]) if uids else []
+
+    def _work_here(self) -> str | None:
+        works = self._works()
         return works[-1].agent if works else None
 
     def do_work_peek(self) -> None:
@@ -89,23 +100,17 @@ class WorkActions(Controller):
             self._context.say(done)
 
     def _live(self) -> Work | None:
-        uids = self._pane.selection()[:1]
-        works = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        works = self._works()
         live = next((work for work in reversed(works) if work.state in LIVE_WORK), None)
         return live or next((work for work in works[-1:] if work.state == "failed"), None)
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""
-        from tui_tasks.tui.app import undo_actions
-
-        work = self._restorable()
-        if work is not None:
-            await undo_actions.take_back(self._context, work)
+        if (work := self._restorable()) is not None:
+            await take_back(self._context, work)
 
     def _restorable(self) -> Work | None:
-        uids = self._pane.selection()[:1]
-        works = work_queries.of_task(self._context.db, uids[0]) if uids else []
-        return next((work for work in reversed(works) if work.state in ("merged", "discarded", "failed")), None)
+        return next((work for work in reversed(self._works()) if work.state in ("merged", "discarded", "failed")), None)
 
     def do_work_record(self) -> None:
         """Show the own record of the agent of the task."""
@@ -165,11 +170,159 @@ async def discard(context: Context, work: Work, unsent: int = 0) -> str | None:
     base = safe_line(work.base or "", 40)
     kept = f"{base} keeps its commits" if work.is_on_base else "Branch and files are kept"
     lost = f" Your {count(unsent, 'unsent comment')} {'is' if unsent == 1 else 'are'} deleted." if unsent else ""
-    from tui_tasks.tui.inputs.dialogs import confirm  # not needed for the first paint
-
     if not await confirm(context, f"Discard {named}? {kept}.{lost}", "discard it", "keep it"):
         context.say(f"Not discarded: {named} stays as it is.")
         return None
     await decide(context, lambda acceptance: acceptance.discard(work))
     kept = kept if work.is_on_base else "Its files are kept"
     return f"Discarded {named}. {kept}: {context.keymap.key_of('undo')} brings it back at once."
+
+
+# So many of the human's newest changes are looked at; one may have any number of entries, which are read by pages.
+_LOOKED_AT: Final = 200
+_PAGE: Final = 1_000
+_NEWEST: Final = """
+SELECT seq, kind, uid, change, undoes FROM journal WHERE actor = ? AND seq < ? ORDER BY seq DESC LIMIT ?
+"""
+
+
+def newest_ended(db: Database) -> tuple[Work, Entry, int | None] | None:
+    """Return the work that the human merged or discarded last, with the newest entry of that, and their newest change
+    about work since, which no undo takes back; None if they changed something else since. An end that was redone has
+    the place of the first one.
+    """
+    passed: int | None = None
+    newest: dict[str, int] = {}
+    redone_ends = redo.RedoneEnds(db)
+    for seq, kind, uid, change, undoes in _newest_entries(db):
+        if kind in WORK_ENDS:
+            newest.setdefault(uid, seq)
+            work = work_queries.find(db, uid)
+            if work_queries.stands(work, kind) and not redone_ends.has(change):
+                return work, journal.entry(db, newest[uid]), passed
+        elif kind in UNDOABLE and _is_newer(db, change, undoes):
+            if undo.why_not_by_undo(db, change) is None:
+                return None
+            passed = passed if passed is not None else change
+    return None
+
+
+def _is_newer(db: Database, change: int, undoes: int | None) -> bool:
+    """Return whether the human has made a change for itself, or has reverted another's, which stands."""
+    if undoes is None:
+        return _stands_alone(db, change)
+    return redo.is_revert(db, change) and journal.stands(db, change)
+
+
+def _newest_entries(db: Database) -> Iterator[Any]:
+    """Yield seq, kind, uid, change and what it undoes of the human's newest entries, the newest first."""
+    below, changes = journal.newest(db) + 1, set[int]()
+    while page := db.sql(_NEWEST, (HUMAN, below, _PAGE)).fetchall():
+        for entry in page:
+            below = entry[0]
+            changes.add(entry[3])
+            if len(changes) > _LOOKED_AT:
+                return
+            yield entry
+
+
+def _stands_alone(db: Database, change: int) -> bool:
+    """Return whether a change stands, and follows for a task from neither the end nor the return of a work."""
+    kinds = (part.kind for part in journal.each_of_change(db, change))
+    return not any(kind in (*WORK_ENDS, WORK_RESTORED) for kind in kinds) and journal.stands(db, change)
+
+
+async def undo_end(context: Context, work: Work, entry: Entry, above: str) -> None:
+    """Bring merged or discarded work back for review; ask before, where the base branch changes by it. A discard is
+    brought back without a question, as nothing is lost, unless it is old, or was not made where the human is.
+    `above`: what was passed over, as a sentence.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    now, is_merge = context.clock.now(), entry.kind == "work.merged"
+    is_here = context.navigation.may_be_done_here(entry.change)
+    if not is_merge and is_here and not above and not change_summaries.is_old(entry.at, now):
+        await take_back(context, work)
+        return
+    way = await decide(context, lambda acceptance: acceptance.way_back(work)) if is_merge else "none"
+    base = safe_line(work.base or "", 40)
+    did = "discarded" if not is_merge else f"merged into {base}" if work.merge_commit else "accepted"
+    when = ago(entry.at, now) if now - entry.at >= MINUTE else "just now"
+    question = f"{above}Undo “{_named(context, work)} {did}”, {when}?"
+    if is_merge:
+        question += f" {_EFFECTS[way].format(base=base)}; the work waits for review."
+    if await confirm(context, question, "revert it" if way == "revert" else "undo it"):
+        await take_back(context, work, is_revert=way == "revert")
+
+
+_EFFECTS: Final[dict[WayBack, str]] = {
+    "move": "{base} loses the merge",
+    "revert": "{base} has moved on since: a new commit reverts the merge",
+    "none": "{base} keeps its commits",
+}
+
+
+def _named(context: Context, work: Work) -> str:
+    """Return `#3 Fix it: work of claude-1`."""
+    task = task_queries.any_task(context.db, work.task_uid)
+    named = f"#{task.number} {safe_line(task.name, 60)}: " if task is not None else ""
+    return f"{named}work of {agent_text.who(work.agent, 30)}"
+
+
+async def take_back(context: Context, work: Work, *, is_revert: bool = False) -> None:
+    """Bring merged or discarded work back for review; where others have built on it, offer a revert.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    base, is_merged = safe_line(work.base or "", 40), work_queries.stands(work, "work.merged")
+    try:
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=is_revert))
+    except Conflict as refused:
+        if not is_merged or "base" not in refused.data or is_revert:
+            raise
+        question = f"{base} has moved on since the merge. Revert the merge by a commit?"
+        if not await confirm(context, question, "revert it", "leave it"):
+            return
+        is_revert = True
+        restored = await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))
+    navigation = context.navigation
+    if navigation.shows_list and not navigation.screen_name and not navigation.pane.is_inside:
+        navigation.pane.select(work.task_uid)  # The next keys are for the task that was undone.
+    was, again = (f"Taken out of {base} again", "merges") if is_merged else ("Brought back", "discards")
+    if is_merged and work.merge_commit is None:
+        was, again = f"{base} keeps its commits", "accepts"
+    waiting = [one for one in work_queries.of_task(context.db, work.task_uid) if one.state in ("ready", "conflict")]
+    others = len(waiting) - (restored.state == "ready") if is_merged else 0
+    now = _BACK_TEXTS.get(restored.state, "waits for review")
+    now += f", and {count(others, 'other work')}" if others else ""
+    # What was reverted is another commit now: it is reviewed before it is merged again.
+    can_redo = work.state != "failed" and not is_revert
+    key = f" {context.keymap.key_of('redo')} {again} it again." if can_redo else ""
+    context.say(f"{was}: the work of {agent_text.who(work.agent, 30)} {now}.{key}")
+
+
+_BACK_TEXTS: Final = {"working": "continues", "failed": "changed nothing, so there is nothing to review"}
+
+
+async def redo_end(context: Context, work: Work) -> None:
+    """Merge or discard work again whose merge or discard was taken back; ask before, where the undo does.
+
+    Raises:
+        Refusal: why it cannot be.
+    """
+    before = await decide(context, lambda acceptance: acceptance.to_redo(work))
+    base = safe_line(work.base or "", 40)
+    if before.end == "merged":
+        gets = f"{base} gets the same merge again" if before.merge is not None else f"{base} keeps its commits"
+        then = "the agent continues" if before.goes_on else "the task is done"
+        did = f"merged into {base}" if before.merge is not None else "accepted"
+        question = f"Redo “{_named(context, work)} {did}”? {gets}; {then}."
+        if not await confirm(context, question, "merge it again" if before.merge is not None else "accept it again"):
+            return
+    outcome = await decide(context, lambda acceptance: acceptance.redo(work))
+    did = "Discarded" if outcome.state == "discarded" else f"Merged into {base}"
+    did = did if outcome.state == "discarded" or outcome.merge is not None else "Accepted"
+    named, key = agent_text.who(work.agent, 30), context.keymap.key_of("undo")
+    context.say(f"{did} again: the work of {named}. {key} undoes it.")
