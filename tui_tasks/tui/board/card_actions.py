@@ -23,8 +23,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import READ_ONLY, Controller
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.tasks.filter_actions import PAUSE
-from tui_tasks.tui.tasks.mark_actions import MAX_MARKED, mark_range
+from tui_tasks.tui.tasks.mark_actions import MAX_MARKED, PAUSE, mark_range
 from tui_tasks.tui.tasks.task_actions import in_order_with_next, moves_beside
 
 if TYPE_CHECKING:

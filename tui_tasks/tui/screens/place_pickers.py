@@ -30,7 +30,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.filter_actions import ShownWords
+from tui_tasks.tui.tasks.shown_words import ShownWords
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 

@@ -1,48 +1,46 @@
 """Which tasks a pane shows, and in which order.
 
-The filter is parsed and completed, and finds the words of the notes that rows show. What matches is counted, and a
-filter is saved as a view. The order is the list's own, or by urgency, due date, age or agent.
+The filter is parsed and completed, what matches is counted, and a filter is saved as a view. The order is the list's
+own, or by urgency, due date, age or agent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.core.read.overview import changes_since
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
-from tui_tasks.core.read.pages.task_filter import ALL, DATED, Filter, Term, says
+from tui_tasks.core.read.pages.list_pages import MAX_SORTED
+from tui_tasks.core.read.pages.task_filter import ALL, DATED, Filter, Term
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.dialects.requests.filter_syntax import Parsed
-from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks import task_text
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
 if TYPE_CHECKING:
-    from tui_tasks.core.engine.database import Database
+    from tui_tasks.tui.tasks.shown_words import ShownWords
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 ID_CHARS: Final = 8
 """The first characters of a plan's id, by which plans of one name are told apart."""
-PAUSE: Final = 0.005
-"""Seconds between two stretches of a long search, for keys to be handled."""
-COUNT_AFTER: Final = 0.15
-"""Seconds after a change at which the tasks that match are counted again."""
-COUNT_LONG_AFTER: Final = 2.0
-"""The same in a list that is so long that it is counted in several stretches."""
-
-
+# The most lists with tasks that are offered for `list:`, the newest; of several of one name, how many are named.
+_MAX_LISTS: Final = 200
+_MAX_NAMED: Final = 3
+# Seconds after a change at which the tasks that match are counted again; in a list that is so long that it is counted
+# in several stretches.
+_COUNT_AFTER: Final = 0.15
+_COUNT_LONG_AFTER: Final = 2.0
+_OPEN: Final = "status:open"
+"""The word of a filter that hides what is done."""
 OWN: Final = ""
 """The list's own order."""
 _CHOICES: Final = (
@@ -131,16 +129,6 @@ class SortActions(Controller):
         return home is None or home.total <= MAX_SORTED
 
 
-# The most lists with tasks that are offered for `list:`, the newest.
-_MAX_LISTS: Final = 200
-# Of several lists of one name, how many are named.
-_MAX_NAMED: Final = 3
-
-
-_OPEN: Final = "status:open"
-"""The word of a filter that hides what is done."""
-
-
 class FilterActions(Controller):
     """Opens the filter bar of a pane, and turns its text into a filter."""
 
@@ -212,6 +200,8 @@ class FilterActions(Controller):
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
         if self._shown is None:
+            from tui_tasks.tui.tasks.shown_words import ShownWords  # the first screen has no filter
+
             self._shown = ShownWords(self._context)
         now = local_time(clock.now(), clock.zone)
         return Filter(terms, state.seen.changed_tasks, now, parsed.sort, self._shown.on_screen, state.tasks_needing_you)
@@ -312,7 +302,7 @@ class MatchCounter:
         if self._next is not None:
             self._is_outdated = True
         elif self._counted is not None:
-            self._wait(COUNT_AFTER)
+            self._wait(_COUNT_AFTER)
         elif self._pane.filter_bar.is_open:
             # A filter that only names a list shows all of it.
             self.count(self._pane.only)
@@ -344,82 +334,10 @@ class MatchCounter:
         if end is not None:
             self._read_later(LEAST_TIMER, end, so_far, is_shown=is_shown)
         elif self._is_outdated:
-            self._wait(COUNT_AFTER if rank == list_pages.FIRST else COUNT_LONG_AFTER)
+            self._wait(_COUNT_AFTER if rank == list_pages.FIRST else _COUNT_LONG_AFTER)
 
     def stop(self) -> None:
         """Stop counting."""
         if self._next is not None:
             self._next.stop()
         self._next, self._counted, self._is_outdated = None, None, False
-
-
-MOST: Final = 300
-"""How many tasks of each state have their notes searched: a note is read from the log of its task."""
-_WITH_NOTES: Final = ("in_progress", "failed", "skipped", "cancelled")
-# The states that the screen adds to the statuses of tasks.
-_ADDED: Final = ("needs_you", "check_failed", "left", "quiet", "reviewable", "agent_failed")
-
-
-class ShownWords:
-    """Searches the notes of a list's tasks. They are read once; then, of each task that has changed, again."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        # The database, the list, and the entry of the journal up to which the notes were read.
-        self._read_at: tuple[Database, int, int] | None = None
-        self._marked: Set[str] = frozenset()
-        self._notes: dict[str, tuple[str, str]] = {}
-
-    def on_screen(self, word: str) -> list[str]:
-        """Return the uids of those tasks of the current list: `Filter.shown`."""
-        return self.of_list(self._context.state.list_id, word)
-
-    def of_list(self, list_id: int, word: str) -> list[str]:
-        """Return the uids of those tasks of a list."""
-        now = self._context.db, list_id, self._context.link.seq
-        if now != self._read_at:
-            self._read(list_id)
-            self._read_at = now
-        part = word.casefold()
-        return [uid for uid, (state, text) in self._notes.items() if part in text or says(state, part)]
-
-    def _read(self, list_id: int) -> None:
-        """Read the notes of the tasks that have changed; of another list, those of all."""
-        state, was_marked, touched = self._context.state, self._marked, self._touched(list_id)
-        self._marked = state.needing | state.asking | state.standing_still | state.works.failed.keys()
-        if touched is None:
-            self._notes = {task.uid: self._note(task) for task in self._tasks(list_id)}
-            return
-        for uid in touched | (was_marked ^ self._marked):
-            task = list_pages.line(self._context.db, uid)
-            if task is not None and task.list_id == list_id and not task.deleted:
-                self._notes[uid] = self._note(task)
-            else:
-                self._notes.pop(uid, None)
-
-    def _touched(self, list_id: int) -> Set[str] | None:
-        """Return the tasks that the journal says have changed; None where all are to be read."""
-        context = self._context
-        if self._read_at is None or self._read_at[:2] != (context.db, list_id) or context.link.as_of is not None:
-            return None
-        changes = changes_since(context.db, self._read_at[2])
-        if changes is None or changes.all:
-            return None
-        return changes.tasks() | (context.state.asking if changes.touches("ask") else set())
-
-    def _tasks(self, list_id: int) -> Iterator[TaskLine]:
-        from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, page  # the first screen has no filter
-
-        context, needing = self._context, self._context.state.needing
-        for part in (NEEDS_YOU, *_WITH_NOTES):
-            yield from page(context.db, list_id, part, list_pages.FIRST, MOST, needing=needing)
-        still = (list_pages.line(context.db, uid) for uid in context.state.standing_still)
-        yield from (task for task in still if task is not None and task.list_id == list_id and not task.deleted)
-
-    def _note(self, task: TaskLine) -> tuple[str, str]:
-        """Return the state that the screen adds, and the note as the row shows it."""
-        context, state = self._context, self._context.state.status_of(task)
-        why, failed = task_text.reason(context, task, state), task_text.failed_check(context, task)
-        said = task_text.last_word(context, task, state) if why is None else ""
-        texts = [why[0] if why is not None else "", failed or "", said]
-        return look(state).word if state in _ADDED else "", "\n".join(texts).casefold()

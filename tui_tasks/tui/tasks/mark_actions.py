@@ -18,13 +18,14 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.filter_actions import PAUSE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 MAX_MARKED: Final = 10_000
 """The most rows that can be marked, and changed as one change."""
+PAUSE: Final = 0.005
+"""Seconds between two stretches of a long search, for keys to be handled."""
 # So many rows of a range are read at once.
 _PAGE: Final = 1_000
 
