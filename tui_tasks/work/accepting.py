@@ -17,6 +17,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import work_refusals
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
@@ -100,7 +101,7 @@ class Acceptance:
         Raises:
             Conflict: it cannot be read; the message says what to do.
         """
-        work_queries.check_here(self._store.db, work)
+        work_refusals.check_here(self._store.db, work)
         base = base or work.base or ""
         if not base:
             raise Conflict("the work has no base branch: name the branch to merge into with --base")
@@ -144,7 +145,7 @@ class Acceptance:
             Conflict: it cannot be merged, and nothing has moved; the message says what to do.
             Moved: something has changed since the review.
         """
-        work_queries.check_here(self._store.db, work)
+        work_refusals.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         self.check_can_merge(work, go_on=go_on)
         is_on_base = work.is_on_base and review.base == work.base
@@ -176,7 +177,7 @@ class Acceptance:
             Conflict: it cannot be merged now; the message says what to do.
         """
         if work.state not in ("ready", "conflict") and not (go_on and work.state == "working"):
-            work_queries.refuse_state(self._store.db, work)
+            work_refusals.refuse_state(self._store.db, work)
 
     def comment(self, work: Work, text: str, version: str | None = None) -> Sent:
         """Send a message to the agent; it goes on. If it has ended, its program is started again. `version`: that of
@@ -199,7 +200,7 @@ class Acceptance:
         if work_queries.is_elsewhere(self._store.db, work) is not None:
             # The rules allow it if nothing is to be ended there.
             return self._commit(DiscardWork(work.uid))
-        work_queries.check_not_over(self._store.db, work, "merged", "discarded")
+        work_refusals.check_not_over(self._store.db, work, "merged", "discarded")
         discarded = self._commit(merge_steps.discarding(work))
         clean_up.end_agent(self._store, discarded)
         return discarded
@@ -212,7 +213,7 @@ class Acceptance:
         Raises:
             Conflict: it cannot be; the message says what to do.
         """
-        work_queries.check_here(self._store.db, work)
+        work_refusals.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         is_merged = work_queries.stands(work, "work.merged")
         if not is_merged and work.state not in ("discarded", "failed"):
@@ -269,7 +270,7 @@ class Acceptance:
         Raises:
             Conflict: it cannot be pushed; the message says what to do.
         """
-        work_queries.check_here(self._store.db, work)
+        work_refusals.check_here(self._store.db, work)
         with _one_line():
             return pull_requests.planned(Path(work.repository), review, work.branch)
 
@@ -282,7 +283,7 @@ class Acceptance:
             Conflict: it cannot be opened; the message says what to do.
             Moved: something has changed since the review.
         """
-        work_queries.check_here(self._store.db, work)
+        work_refusals.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         with _one_line():
             with self._opened(work) as work_tree:

@@ -18,6 +18,7 @@ from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.operations.work import CommentWork
 from tui_tasks.core.read import message_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.rules import work_refusals
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks.replies.reply_sender import ReplySender
@@ -106,8 +107,8 @@ def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
         Conflict: the work is over, or the program cannot be started again.
         InvalidArgument: there is no text.
     """
-    work_queries.check_here(store.db, work)
-    work_queries.check_not_over(store.db, work, "merged", "discarded", "failed")
+    work_refusals.check_here(store.db, work)
+    work_refusals.check_not_over(store.db, work, "merged", "discarded", "failed")
     is_gone = clean_up.is_gone(store.db, work)
     if is_gone:
         Starter(store, Path(work.repository), clock).check_go_on(work_queries.find(store.db, work.uid))

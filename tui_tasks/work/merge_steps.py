@@ -21,6 +21,7 @@ from tui_tasks.core.errors import Conflict, Refusal, StorageFailed
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.rules import work_refusals
 from tui_tasks.core.rules.redo import is_back
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
@@ -339,7 +340,7 @@ def _check_restorable(store: Store, work: Work) -> bool:
         if one.started_at >= ended_at:
             raise Conflict(f"{one.agent} is at work on its task now: discard that first", id=work.task_uid)
     if not rivals:
-        work_queries.check_not_taken_over(store.db, work)
+        work_refusals.check_not_taken_over(store.db, work)
     if not os.path.isdir(work.repository):  # noqa: PTH112 - a plain question
         raise Conflict(f"the checkout {work.repository} is gone", path=work.repository)
     return bool(rivals)

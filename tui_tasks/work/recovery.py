@@ -18,7 +18,7 @@ from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.work import FailWork, GiveUpMerge, SetWork
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.rules import work_limit_rules
+from tui_tasks.core.rules import work_limit_rules, work_refusals
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.installation import data_folder
@@ -78,7 +78,7 @@ def recover_merge(store: Store, work: Work, clock: Callable[[], int]) -> str | N
         GitFailed: git failed.
         OSError: a file cannot be moved.
     """
-    work_queries.check_here(store.db, work)
+    work_refusals.check_here(store.db, work)
     with _locked(Path(work.repository)) as is_ours:
         work = work_queries.find(store.db, work.uid)
         intent = merge_steps.intent_of(work)

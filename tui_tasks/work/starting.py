@@ -22,6 +22,7 @@ from tui_tasks.core.operations.work import FailWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import work_refusals
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
@@ -144,7 +145,7 @@ class Starter:
         Raises:
             Conflict: its worktree is gone, its program is not installed, or too many agents are at work.
         """
-        work_queries.check_here(self._store.db, work)
+        work_refusals.check_here(self._store.db, work)
         if not Path(work.worktree).is_dir():
             raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
         settings = live_settings.work()
@@ -211,7 +212,7 @@ class Starter:
         """
         works = [work for work in work_queries.of_task(self._store.db, task.uid) if work.state in LIVE_WORK]
         if works:
-            work_queries.check_here(self._store.db, works[-1])
+            work_refusals.check_here(self._store.db, works[-1])
         if not works or not Path(works[-1].worktree).is_dir():
             raise Conflict(f"no worktree is at work on #{task.number}: start an agent in a new one", id=task.uid)
         other = works[-1]

@@ -24,6 +24,7 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_queries, work_text
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
+from tui_tasks.core.rules import work_refusals
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.unhidden_text import unhidden_line
@@ -180,7 +181,7 @@ def _start(options: argparse.Namespace) -> None:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
         for task in tasks:
-            work_queries.check_open(store.db, task)
+            work_refusals.check_open(store.db, task)
         named = f"{options.program or 'the default program'}{', here' * options.here}"
         numbers = ", ".join(f"#{task.number}" for task in tasks)
         what = [f"Start {unhidden_line(named)} on {numbers} in {unhidden_line(str(Path.cwd()))}"]
@@ -289,7 +290,7 @@ def _attach(options: argparse.Namespace) -> None:
 
     with open_store(options) as store:
         task, work = work_of(session_of(options, store, TOOLS), options.task)
-        work_queries.check_here(store.db, work)
+        work_refusals.check_here(store.db, work)
         terminals = Terminals(store.path)
         if options.json:
             argv = terminals.attach_argv(work.terminal) if work.terminal is not None else None

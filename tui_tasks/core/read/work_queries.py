@@ -6,18 +6,17 @@ docs: protocol, section 12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Auto, HumanMessage, Work
 from tui_tasks.core.commit import journal
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.record_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import Task, reader
-from tui_tasks.core.vocab import LIVE_WORK, RESERVED_AGENTS
+from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 SILENT_AFTER: Final = 5_000_000
@@ -56,18 +55,6 @@ def reference(db: Database, work: Work, number: int) -> str:
 def must_reopen(db: Database, task: Task) -> bool:
     """Return whether a task is done, and no work on it goes on: to start an agent on it, the human reopens it first."""
     return task.status == "done" and not any(work.state in LIVE_WORK for work in of_task(db, task.uid))
-
-
-def check_open(db: Database, task: Task) -> None:
-    """Refuse to start an agent on a task that must be reopened first.
-
-    Raises:
-        Conflict: it is done.
-    """
-    if must_reopen(db, task):
-        raise Conflict(
-            f"#{task.number} is done: reopen it first, `tui-tasks status {task.number} pending`", id=task.uid
-        )
 
 
 def owner(db: Database, work: Work) -> Work | None:
@@ -117,47 +104,6 @@ def is_elsewhere(db: Database, work: Work) -> str | None:
         return None
     branch = f", or fetch its branch {work.branch}" if work.branch is not None else ""
     return f"the work of {work.agent} is on {host}: go on with it there{branch}"
-
-
-def check_here(db: Database, work: Work) -> None:
-    """Refuse what only the machine with the worktree of a work can do.
-
-    Raises:
-        Conflict: it is another machine.
-    """
-    if (elsewhere := is_elsewhere(db, work)) is not None:
-        raise Conflict(elsewhere, id=work.task_uid, machine=work.machine, branch=work.branch)
-
-
-def check_not_over(db: Database, work: Work, *states: str) -> None:
-    """Refuse work that has ended in one of these states since it was read; say what to do.
-
-    Raises:
-        Conflict: it has.
-    """
-    work = find(db, work.uid)
-    if work.state in states:
-        refuse_state(db, work)
-
-
-def refuse_state(db: Database, work: Work) -> NoReturn:
-    """Say that the state of a work forbids it, and what to do.
-
-    Raises:
-        Conflict: always.
-    """
-    task = task_queries.any_task(db, work.task_uid)
-    number = task.number if task is not None else 0
-    restore = f"`tui-tasks work restore {reference(db, work, number)}`"
-    then = {
-        "merged": f"; {restore} undoes it",
-        "discarded": f": {restore} brings it back for review",
-        "failed": f": start an agent again, or {restore} if there is something to review",
-        "working": ": wait until its turn is over, or merge and let the agent continue (--go-on)",
-    }.get(work.state, "")
-    is_so = "has failed" if work.state == "failed" else f"is {work.state}"
-    what = f"#{number} is merged already" if work.state == "merged" else f"the work on #{number} {is_so}"
-    raise Conflict(f"{what}{then}", state=work.state)
 
 
 def everything(db: Database) -> list[Work]:
@@ -247,23 +193,6 @@ def last_entry(db: Database, work: Work, kind: str) -> int | None:
         "SELECT max(seq) FROM journal WHERE task = ? AND uid = ? AND kind = ?", (work.task_uid, work.uid, kind)
     )
     return seq
-
-
-def check_not_taken_over(db: Database, work: Work) -> None:
-    """Refuse to bring discarded or merged work back where another agent has taken its task up since, or has done it.
-
-    Raises:
-        Conflict: who has, and what to do.
-    """
-    task = task_queries.any_task(db, work.task_uid)
-    if work.state not in ("discarded", "merged") or task is None or task.status not in ("in_progress", "done"):
-        return
-    # Whose name stands in the task's field says nothing of who did it: any agent may write one there.
-    who = task.claimed_by or task.status_by
-    if who is not None and who not in (work.agent, *RESERVED_AGENTS):
-        did = "has claimed" if task.status == "in_progress" else "has done"
-        what = f"{who} {did} #{task.number} since"
-        raise Conflict(f"{what}: set it pending first, then bring the work of {work.agent} back", id=task.uid)
 
 
 def stands(work: Work, kind: str) -> bool:

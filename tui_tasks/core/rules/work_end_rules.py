@@ -29,13 +29,8 @@ from tui_tasks.core.rules.agents.session_rules import end_session
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
-from tui_tasks.core.rules.work_rules import (
-    LEASE,
-    check_state,
-    in_state,
-    require_human,
-    set_columns,
-)
+from tui_tasks.core.rules.work_refusals import check_not_taken_over, check_state, in_state, require_human
+from tui_tasks.core.rules.work_rules import LEASE, set_columns
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
 
@@ -205,7 +200,7 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
         if other.state in vocab.LIVE_WORK and not op.is_race:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
     if not op.is_race:
-        work_queries.check_not_taken_over(tx.db, work)
+        check_not_taken_over(tx.db, work)
     merged_at = work.merged_at if op.kept else None
     was_merged = work.state == "merged"
     state = "ready" if op.failure is None else "failed"

@@ -21,7 +21,8 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.ask_rules import begin_ask
 from tui_tasks.core.rules.agents.message_rules import send_message
-from tui_tasks.core.rules.work_rules import in_state, require_human, set_columns
+from tui_tasks.core.rules.work_refusals import in_state, require_human
+from tui_tasks.core.rules.work_rules import set_columns
 from tui_tasks.core.vocab import CONTINUE, LIMIT_OPTIONS
 
 if TYPE_CHECKING:

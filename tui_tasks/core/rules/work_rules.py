@@ -39,6 +39,7 @@ from tui_tasks.core.rules.agents.session_rules import record_report
 from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
+from tui_tasks.core.rules.work_refusals import check_here, check_open, in_state, require_human
 from tui_tasks.core.schema import task_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.times import YEAR
@@ -49,16 +50,6 @@ if TYPE_CHECKING:
 
 LEASE: Final = YEAR
 """Microseconds of the claim of an agent that the human started: it ends with the work."""
-
-
-def require_human(tx: Transaction) -> None:
-    """Refuse an agent.
-
-    Raises:
-        Forbidden: the speaker is neither the human nor a process that carries out what the human began.
-    """
-    if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
-        raise Forbidden("only the human starts, comments, merges and discards work")
 
 
 def set_columns(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
@@ -72,26 +63,6 @@ def set_columns(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
     task = task_queries.any_task(tx.db, work.task_uid)
     tx.emit(kind, "work", work.uid, old={name: getattr(work, name) for name in new}, new=new, task=task)
     return changed
-
-
-def in_state(tx: Transaction, uid: str, *states: str) -> Work:
-    """Return a work of this machine that is in one of these states.
-
-    Raises:
-        Conflict: it is in another, or another machine's.
-    """
-    work = work_queries.find(tx.db, uid)
-    work_queries.check_here(tx.db, work)
-    return check_state(tx, work, *states)
-
-
-def check_state(tx: Transaction, work: Work, *states: str) -> Work:
-    """Refuse a work that is in none of these states; return it."""
-    if work.state not in states:
-        task = task_queries.any_task(tx.db, work.task_uid)
-        name = named(task) if task is not None else "this task"
-        raise Conflict(f"the work on {name} is {work.state}", state=work.state, id=work.task_uid)
-    return work
 
 
 @rule(StartWork)
@@ -145,7 +116,7 @@ def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
             f"agent from a folder of {own}",
             project=own,
         )
-    work_queries.check_open(tx.db, task)
+    check_open(tx.db, task)
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
             beside = "start another agent on it as well (--race)"
@@ -310,7 +281,7 @@ def set_work(tx: Transaction, op: SetWork) -> Work:
     if unknown := op.changes.keys() - {"pull_request", "intent", "kept", "terminal"}:
         raise InvalidArgument("changes", f"changes: no {', '.join(sorted(unknown))}")
     work = work_queries.find(tx.db, op.uid)
-    work_queries.check_here(tx.db, work)
+    check_here(tx.db, work)
     return set_columns(tx, work, "work.updated", **op.changes)
 
 
