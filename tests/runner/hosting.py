@@ -22,6 +22,7 @@ from tui_tasks.core.unjournaled import run_output
 from tui_tasks.runner import processes, runner_settings, supervisor_launch
 from tui_tasks.runner.scheduler_service import SchedulerService
 from tui_tasks.runner.supervisor_launch import Launcher
+from tui_tasks.settings import run_tables
 
 ROOT = Path(__file__).parent.parent.parent
 FORKING = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
@@ -37,7 +38,7 @@ while :; do sleep 1; done
 
 def runners(**table: object) -> runner_settings.Runners:
     """Runners from the keys of `[runner]`."""
-    made, wrong = runner_settings.read(table, "the file")
+    made, wrong = run_tables.read_runners(table, "the file")
     assert not wrong
     return made
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tui_tasks.runner.runner_settings import AgentSettings, RunnerProfile, read
+from tui_tasks.runner.runner_settings import AgentSettings, RunnerProfile
+from tui_tasks.settings.run_tables import read_runners as read
 
 
 def test_the_default_runner_and_named_ones_that_take_from_it_what_they_do_not_say():

@@ -133,14 +133,14 @@ def test_a_table_of_work_that_cannot_be_understood_is_told_and_not_used(tmp_path
     ("text", "why"),
     [
         ('work = { progam = "x" }', "work: no setting progam; use one of program, worktree, branch, base, "),
-        ("work = { limits = { token = 3 } }", "work: no setting token; use one of tokens, cost_usd, minutes, "),
-        ('work = { program = { x = { run = ["a"] } } }', "work: no setting run; use one of command"),
+        ("work = { limits = { token = 3 } }", "work.limits: no setting token; use one of tokens, cost_usd, minutes, "),
+        ('work = { program = { x = { run = ["a"] } } }', "work.program.x: no setting run; use one of command"),
         (
             'work = { program = { command = ["a"] } }',
             "work: [work.program] has no command: it takes `default`, and tables `[work.program.NAME]`",
         ),
         ("review = { list = 1 }", "review: no setting list; use one of lists, "),
-        ("[[rule]]\nnot = 1", "rule: no setting not; use one of answer, "),
+        ("[[rule]]\nnot = 1", "rule 1: no setting not; use one of answer, "),
     ],
 )
 def test_a_setting_that_a_table_does_not_have_is_told_with_those_that_it_has(tmp_path: Path, text: str, why: str):
@@ -204,14 +204,42 @@ def test_a_limit_of_money_without_an_end_is_refused_in_the_settings(tmp_path: Pa
         ("work = 3", "work: takes a table, not 3"),
         ('work = { program = "claude", programs = "x" }', 'work.program: takes a table, not "x"'),
         ("work = { max_agents = 5000 }", "work.max_agents: takes a whole number from 1 up to 1,000, not 5000"),
-        ("work = { program = { x = { command = [] } } }", "work.program.x.command: takes a list that is not empty"),
+        (
+            "work = { program = { x = { command = [] } } }",
+            "work.program.x.command: takes a list that is not empty, not []",
+        ),
         ('notify = "loud"', 'notify: takes one of "off", "osc777", "osc9", not "loud"'),
-        ("sessions = { wait = { x = 1 } }", 'sessions.wait: takes one of "claude", "codex", "gemini", "opencode"'),
+        (
+            "sessions = { wait = { x = 1 } }",
+            'sessions.wait: takes one of "claude", "codex", "gemini", "opencode", not "x"',
+        ),
         ('ntfy = { topic = "a b" }', 'ntfy.topic: takes up to 64 letters, digits, - and _, not "a b"'),
-        ("rule = [{ answer = 'allow' }]", "rule: lacks tool"),
+        ("rule = [{ answer = 'allow' }]", "rule 1: lacks tool"),
+        ("keys = { quit = 5 }", "keys.quit: takes a text, not 5"),
+        ("[keys]\nhelp = 'h'\nquit = 5", "keys.quit: takes a text, not 5"),
+        (
+            '[work.program.x]\ncommand = ["a", "b\\u0000"]',
+            'work.program.x.command 2: takes a text without NUL, not "b\\u0000"',
+        ),
+        ("[work.program]\ndefault = 5", "work.program.default: takes a text, not 5"),
+        ('[rule]\ntool = "X"', "rule: write [[rule]], not [rule]"),
+        (f"{_OTHER}[[rule]]\nanswer = 'deny'\ntool = 3", "rule 2.tool: takes a text, not 3"),
+        ("notify_command = ['a', 3]", "notify_command 2: takes a text, not 3"),
+        (
+            "work = { limits = { cost_usd = inf } }",
+            "work.limits.cost_usd: takes a number above 0, up to 1,000,000, not inf",
+        ),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_setting_the_value_and_what_is_allowed(tmp_path, text, message) -> None:
     file = tmp_path / "config.toml"
     file.write_text(f"{text}\n")
     assert [problem.message for problem in config.load(file)[1]] == [message]
+
+
+def test_a_mistake_in_a_rule_is_shown_at_the_line_of_that_rule(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"{_OTHER}[[rule]]\nanswer = 'deny'\n{_OTHER}")
+    assert [str(problem) for problem in config.load(file)[1]] == [f"{file}:4: rule 2: lacks tool"]
+    file.write_text(f"{_OTHER}[[rule]]\nanswer = 'deny'\ntool = 3\n")
+    assert [problem.line for problem in config.load(file)[1]] == [6]

@@ -9,8 +9,8 @@ import pytest
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
-from tui_tasks.runner.checks import check_settings
-from tui_tasks.settings import config
+from tui_tasks.runner.checks.check_settings import CheckProfile
+from tui_tasks.settings import config, run_tables
 from tui_tasks.settings.live_settings import answer_rules, ask_limits, check_profiles, review_settings
 
 
@@ -26,7 +26,7 @@ def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files
         tmp_path, '[check.a]\ncommand = ["true"]\n[check.b]\ncommand = ["x", ""]\ncwd = "../y"\n[check.c]\ncwd = "~"\n'
     )
     found = check_profiles(lambda: file)()
-    assert found.profiles["a"] == check_settings.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
+    assert found.profiles["a"] == CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
     assert found.profiles["b"].cwd == str(tmp_path.parent / "y")
     assert found.unreadable == {"c"}
 
@@ -50,7 +50,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_check_is_left_out(tmp_path,
     file = written(tmp_path, f'[check.a]\n{text}\n[check.b]\ncommand = ["true"]\n')
     settings, problems = config.load(file)
     assert [(problem.line, problem.message) for problem in problems] == [(line, told)]
-    found = check_settings.read_checks(settings.check, str(file))[0]
+    found = run_tables.read_checks(settings.check, str(file))[0]
     assert (set(found.profiles), found.unreadable) == ({"b"}, {"a"})
 
 
@@ -72,10 +72,10 @@ def test_an_edit_is_read_and_what_is_no_toml_takes_nothing_away(tmp_path: Path) 
 
 def test_only_what_is_run_and_looked_at_is_in_the_digest() -> None:
     def digest(**more: object) -> str:
-        return check_settings.CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
+        return CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
 
     assert digest() == digest(timeout=1, lists=("l",), gate=True)
-    assert len({digest(), digest(inputs=("a",)), check_settings.CheckProfile("a", ("x", "z"), "/y").digest}) == 3
+    assert len({digest(), digest(inputs=("a",)), CheckProfile("a", ("x", "z"), "/y").digest}) == 3
 
 
 # The review lane

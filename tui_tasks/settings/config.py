@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -199,55 +199,47 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             )
             continue
         try:
-            value = standing_answers.with_text_times(value) if name == "rule" else value
+            kind = known[name].type
+            value = given = standing_answers.with_text_times(value) if name == "rule" else value
             if name == "work":
-                work_settings.read(value)
-            good[name] = msgspec.convert(value, known[name].type)
+                given, kind = work_settings.with_programs(value), work_settings.WorkSettings
+            made = msgspec.convert(given, kind)
+            good[name] = value if name == "work" else made  # whoever uses [work] reads it
             if name in ("runner", "check"):
                 problems += _table_problems(path, text, name, value)
         except msgspec.ValidationError as error:
-            line = _fault_line(text, name, value, str(error))
-            problems.append(SettingsProblem(path, line, _why(name, value, known[name].type, error)))
+            problems.append(_problem(path, text, name, given, kind, error))
     return Config(**good), problems
 
 
-def _fault_line(text: str, name: str, value: Any, error: str) -> int | None:
-    """Return the line of the key that an error of msgspec is about, else that of its table."""
-    at = re.search(r"at `\$\.?(.*?)`", error)
-    parts = at[1].split(".") if at is not None and at[1] else []
-    unknown = re.search(r"field `(.*?)`", error)
-    key = unknown[1] if unknown is not None else parts.pop() if parts else ""
-    if name == "work" and parts and parts[0].startswith("programs"):
-        parts = ["program", work_settings.wrong_program(value) or ""]
-    table = ".".join([name, *parts])
-    return line_of(text, key, table) or line_of(text, table) or line_of(text, name)
+def _problem(
+    file: Path, text: str, name: str, value: Any, kind: Any, error: msgspec.ValidationError
+) -> SettingsProblem:
+    """Return what is wrong in a setting: its key, what it takes, and the line of the key, else that of its table."""
+    from tui_tasks.settings import setting_mistakes  # few files have mistakes
 
-
-def _why(name: str, value: Any, kind: Any, error: msgspec.ValidationError) -> str:
-    """Return what is wrong in a table of some kind, and where; of an unknown setting, those that there are."""
-    from tui_tasks.runner.runner_settings import mistake  # few files have mistakes
-
-    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at `\$\.(\w+))?", str(error))
-    if unknown is None:
-        place, message = mistake(error, value, work_settings.WorkSettings if name == "work" else kind)
-        if name == "work" and place.startswith("programs"):
-            place = ".".join(filter(None, ["program", work_settings.wrong_program(value), *place.split(".")[1:]]))
-        return f"{name}.{place}: {message}" if place else f"{name}: {message}"
-    if name == "work":
-        tables = {"limits": work_settings.LimitSettings, "programs": work_settings.ProgramSettings}
-        kind = tables.get(unknown[2] or "", work_settings.WorkSettings)
-    while not hasattr(kind, "__struct_fields__") and get_args(kind):
-        kind = get_args(kind)[0]
-    fields = [each for each in getattr(kind, "__struct_fields__", ()) if each != "programs"]
-    return f"{name}: no setting {unknown[1]}" + (f"; use one of {', '.join(fields)}" if fields else "")
+    if name == "rule" and isinstance(value, dict):
+        return SettingsProblem(file, line_of(text, name), "rule: write [[rule]], not [rule]")
+    path, message = setting_mistakes.mistake(error, value, kind)
+    if path[:1] == ("programs",):
+        path = ("program", *path[1:])
+    elif path == ("program",) and "programs" in value:
+        path = ("program", "default")
+    names = [name, *(step for step in path if isinstance(step, str))]
+    if unknown := re.match(r"no setting (.*?);", message):
+        names.append(unknown[1])
+    nth = path[0] if path and isinstance(path[0], int) else 0
+    table = ".".join(names[:-1])
+    key, whole = line_of(text, names[-1], table or None, nth), ".".join(names)
+    line = key or line_of(text, whole, nth=nth) or line_of(text, name)
+    return SettingsProblem(file, line, f"{setting_mistakes.place((name, *path))}: {message}")
 
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Imported only for such a table, as it would delay the start of all that reads the settings.
-    from tui_tasks.runner import runner_settings
-    from tui_tasks.runner.checks import check_settings
+    from tui_tasks.settings import run_tables
 
-    read = check_settings.read_checks if name == "check" else runner_settings.read
+    read = run_tables.read_checks if name == "check" else run_tables.read_runners
     problems = []
     for wrong in read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")
@@ -256,15 +248,21 @@ def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> 
     return problems
 
 
-def line_of(text: str, name: str, table: str | None = None) -> int | None:
-    """Return the line, counted from 1, of a key or table in a TOML text; None if it is unknown."""
+def line_of(text: str, name: str, table: str | None = None, nth: int = 0) -> int | None:
+    """Return the line, counted from 1, of a key or table in a TOML text; None if it is unknown. `nth`: of which of the
+    tables with that name, from 0.
+    """
+    key = rf"""\s*["']?{re.escape(name)}["']?\s*(=|\.)"""
     here: str | None = None
+    seen = -1
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
             here = header[1]
-            if here == name or here.startswith(f"{name}."):
+            is_named = here == name or here.startswith(f"{name}.")
+            seen += is_named or here == table
+            if is_named and seen == nth:
                 return number
-        elif here == table and re.match(rf"""\s*["']?{re.escape(name)}["']?\s*(=|\.)""", line):
+        elif here == table and (table is None or seen == nth) and re.match(key, line):
             return number
     return None
 

@@ -88,8 +88,8 @@ def _read_checks(file: str, last: CheckProfiles) -> CheckProfiles:
 
     import msgspec
 
-    from tui_tasks.runner.checks.check_settings import read_checks
     from tui_tasks.settings import config, work_settings
+    from tui_tasks.settings.run_tables import read_checks
 
     settings, problems = config.load(Path(file))
     if problems and not settings.check:
@@ -150,9 +150,8 @@ def work_problem() -> str:
 
 def runners() -> Runners:
     """Read the configured runners; an edit of the file applies from the next start of a run."""
-    from tui_tasks.runner import runner_settings
-    from tui_tasks.settings import config
+    from tui_tasks.settings import config, run_tables
 
     file = paths.configuration()
     settings, _ = config.load(file)
-    return runner_settings.read(settings.runner, str(file))[0]
+    return run_tables.read_runners(settings.runner, str(file))[0]

@@ -12,7 +12,8 @@ Program = Literal["claude", "codex", "gemini", "opencode"]
 PROGRAM_NAMES: Final[tuple[Program, ...]] = get_args(Program)
 
 Text = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
-Argv = Annotated[tuple[Annotated[str, Meta(pattern=r"^[^\x00]*$")], ...], Meta(min_length=1)]
+Argument = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+Argv = Annotated[tuple[Argument, ...], Meta(min_length=1)]
 
 DEFAULT_WORKTREE: Final = "{data}/worktrees/{repo}/{number}-{slug}"
 DEFAULT_BRANCH: Final = "task/{number}-{slug}"
@@ -78,7 +79,7 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     branch: Text = DEFAULT_BRANCH
     base: str = ""
     copy: tuple[Text, ...] = ()
-    setup: tuple[Annotated[str, Meta(pattern=r"^[^\x00]*$")], ...] = ()
+    setup: tuple[Argument, ...] = ()
     merge: Literal["squash", "merge", "rebase", "ff"] = "squash"
     prove: Literal["merged", "branch"] = "merged"
     filters: tuple[Text, ...] = ()
@@ -115,38 +116,30 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 def read(table: Any) -> WorkSettings:
-    """Return the settings of the table as the file has it, in which `program` is a name or the table of programs.
+    """Return the settings of the table as the file has it.
 
     Raises:
         msgspec.ValidationError: it is not as it must be.
     """
-    if not isinstance(table, dict):
-        return msgspec.convert(table, WorkSettings)
-    held = dict(table)
-    # TOML cannot have `program = "x"` beside `[work.program.x]`: the table's `default` is the name then.
-    if isinstance(programs := held.pop("program", None), dict):
-        named = dict(programs)
-        held["program"] = named.pop("default", "")
-        held["programs"] = named
-        if other := next((name for name, program in named.items() if not isinstance(program, dict)), None):
-            raise msgspec.ValidationError(
-                f"[work.program] has no {other}: it takes `default`, and tables `[work.program.NAME]`"
-            )
-    elif programs is not None:
-        held["program"] = programs
-    return msgspec.convert(held, WorkSettings)
+    return msgspec.convert(with_programs(table), WorkSettings)
 
 
-def wrong_program(table: dict[str, Any]) -> str | None:
-    """Return the name of the first program whose table in `read`'s table is not as it must be; None if each is."""
-    programs = table.get("program")
-    for name, program in programs.items() if isinstance(programs, dict) else ():
-        try:
-            if isinstance(program, dict):
-                msgspec.convert(program, ProgramSettings)
-        except msgspec.ValidationError:
-            return str(name)
-    return None
+def with_programs(table: Any) -> Any:
+    """Return the table of the file, in which `program` is a name or the table of programs, with the keys of
+    `WorkSettings`. TOML cannot have `program = "x"` beside `[work.program.x]`: that table's `default` is the name then.
+
+    Raises:
+        msgspec.ValidationError: what is below `[work.program]` is no table.
+    """
+    if not isinstance(table, dict) or not isinstance(table.get("program"), dict):
+        return table
+    named = dict(table["program"])
+    default = named.pop("default", "")
+    if other := next((name for name, program in named.items() if not isinstance(program, dict)), None):
+        raise msgspec.ValidationError(
+            f"[work.program] has no {other}: it takes `default`, and tables `[work.program.NAME]`"
+        )
+    return {**table, "program": default, "programs": named}
 
 
 def expand(template: str, **values: object) -> str:

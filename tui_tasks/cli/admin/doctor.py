@@ -142,9 +142,9 @@ def summary(store: Store, *, replays: bool = False) -> str:
 
 def _runners(settings: Path) -> Iterator[str]:
     """Yield programs of runners that are not found where runs would look for them."""
-    from tui_tasks.runner import runner_settings
+    from tui_tasks.settings import run_tables
 
-    runners, _ = runner_settings.read(config.load(settings)[0].runner, str(settings))
+    runners, _ = run_tables.read_runners(config.load(settings)[0].runner, str(settings))
     for name, profile in runners.profiles.items():
         program = profile.command[0]
         if "/" in program and not program.startswith("/"):

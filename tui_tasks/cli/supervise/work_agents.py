@@ -158,7 +158,7 @@ def _limit(text: str) -> tuple[str, float]:
     Raises:
         ArgumentTypeError: it is none.
     """
-    from tui_tasks.runner.runner_settings import mistake
+    from tui_tasks.settings.setting_mistakes import mistake
     from tui_tasks.settings.work_settings import LimitSettings
 
     name, _, value = text.partition("=")
