@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +13,20 @@ import pytest
 
 from tests.conftest import START
 from tests.work.repositories import ME, Place, commit, copy, git, make, reviewed, write
+from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise.screen_program import quitting_lines
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import InputRequested, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, FailWork, ReportWork, RunWork, StartWork
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.hooks import screen_presence
 from tui_tasks.state import callers
+from tui_tasks.text.times import HOUR
 from tui_tasks.work.git import base_branch, merging
 from tui_tasks.work.merge_steps import Intent
 
@@ -316,11 +320,32 @@ def test_a_quit_says_how_many_questions_wait_and_where_a_permission_is_asked_for
         store.commit(OpenAsk("Which?"), OpenAsk("Why?"), actor="ann", now=START)
         store.commit(OpenAsk("Accept?"), actor="shell", now=START)
         store.commit(RecordReport(SessionReport("claude", "s", (permission,))), actor="claude-9", now=START)
-    questions = "2 questions wait: `tui-tasks asks` lists them, `asks answer` answers one."
-    alone = "1 permission waits: its program asks for it in its own window now."
+    questions = "3 questions wait: `tui-tasks asks` lists them, `asks answer` answers one."
+    alone = "1 is a permission: its program asks for it in its own window now."
     assert quitting_lines(str(database)) == [questions, alone]
     with screen_presence.announced(str(database), {}):
-        assert quitting_lines(str(database)) == [questions, "1 permission waits on another screen."]
+        assert quitting_lines(str(database)) == [questions, "1 is a permission, and waits on another screen."]
+
+
+def test_what_the_human_has_put_off_is_no_question_that_waits_for_a_quit_the_digest_and_the_listing(
+    run: Run, database: Path
+) -> None:
+    assert run("work discard 1")[0] == 0
+    with Store(str(database)) as store:
+        for question in ("Which?", "Why?"):
+            store.commit(OpenAsk(question), actor="ann", now=clock.now())
+        first, _ = ask_queries.open_asks(store.db)
+        local_values.put(store.db, local_values.PUT_OFF, {first.uid: clock.now() + HOUR})
+    assert quitting_lines(str(database)) == [
+        "1 question waits, 1 later: `tui-tasks asks` lists them, `asks answer` answers one."
+    ]
+    _, told, _ = run("asks")
+    assert re.findall(r"asks  \[(later)?|│ (.*)", told) == [("", ""), ("", "Why?"), ("later", ""), ("", "Which?")]
+    _, told, _ = run("digest")
+    assert re.findall('ann  (.*?)"', told) == ["asks: ", "put off: asks: "]
+    with Store(str(database)) as store:
+        local_values.put(store.db, local_values.PUT_OFF, {first.uid: clock.now()})
+    assert quitting_lines(str(database))[0].startswith("2 questions wait: "), "the hour is over"
 
 
 def test_the_task_of_an_agent_that_failed_says_in_listings_who_has_skipped_it(run: Run, database: Path) -> None:

@@ -23,6 +23,7 @@ from tui_tasks.tui.asks import ask_text, request_lines
 from tui_tasks.tui.asks.reply_input import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.list.list_pane import ListPane
+from tui_tasks.tui.needs.agent_entries import AgentEntries
 
 
 def asks(app) -> dict[str, object]:
@@ -391,12 +392,51 @@ async def test_what_is_put_off_comes_after_all_else_above_the_panes_in_the_count
         assert "2 questions" in counts_line(again)
 
 
+async def test_u_takes_back_what_was_put_off_and_the_cursor_goes_to_it_where_the_inbox_is_open(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "z", "u")
+        assert said(app) == "claude-1's question waits again. u again undoes what you did before."
+        assert app.screen.ask.agent == "claude-1" and "later" not in shown(app)
+        await settle(pilot, "z", "escape")
+        assert "1 question " in counts_line(app) and "1 later" in counts_line(app)
+        assert local_values.put_off(app.link.db, NOW) == {asks(app)["claude-1"].uid: NOW + HOUR}
+        await settle(pilot, "u")
+        assert "2 questions" in counts_line(app) and "later" not in shown(app)
+        assert local_values.put_off(app.link.db, NOW) == {}
+
+
+async def test_a_screen_that_only_reads_counts_what_is_put_off_elsewhere_as_that_screen_does(plan, make_app):
+    app, watch = make_app(plan.path), make_app(plan.path, read_only=True)
+    async with app.run_test(size=(120, 40)) as pilot, watch.run_test(size=(120, 40)) as other:
+        assert "2 questions" in counts_line(watch)
+        await settle(pilot, "a", "z")
+        await until(other, lambda: "1 question " in counts_line(watch) and "1 later" in counts_line(watch))
+        await settle(pilot, "u")
+        await until(other, lambda: "2 questions" in counts_line(watch))
+
+
+async def test_an_agent_whose_only_question_is_put_off_stands_behind_those_that_wait_and_is_not_in_yellow(
+    plan, make_app
+):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)):
+        answer = {ask.agent: ask.uid for ask in asks(app).values()}
+        entries = AgentEntries(app.context, lambda span: None)
+        before = {entry.member.name: entry for entry in entries.entries()}
+        app.state.seen.put_question_off(answer["claude-2"], NOW + HOUR)
+        after = {entry.member.name: entry for entry in entries.entries()}
+        assert (before["claude-2"].state, before["claude-2"].word) == ("waiting", "waiting")
+        assert (after["claude-2"].state, after["claude-2"].color) == ("later", "$muted")
+        assert [*after].index("claude-1") < [*after].index("claude-2")
+
+
 @pytest.mark.parametrize("keys", [(), ("escape", "a")], ids=["while it is open", "opened anew"])
 async def test_a_question_that_was_put_off_is_back_in_its_place_after_an_hour(plan, make_app, keys):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "z")
-        assert said(app) == "Put off for an hour, behind all others. z on claude-1's question takes it up."
+        assert said(app) == "Put off for an hour, behind all others. u takes it back."
         app.context.clock.now = lambda: NOW + HOUR
         await settle(pilot, *keys)
         await until(pilot, lambda: "later" not in shown(app))

@@ -90,7 +90,21 @@ async def test_after_an_answer_no_late_key_acts_on_the_question_that_follows(pla
             await press(app, pilot, key, seconds)
             assert said(app) == "The next question, of claude-2, came up just now: read it first.", key
             assert app.screen is inbox and inbox.ask == following and not inbox.is_replying, key
-            assert open_ask(app, "claude-2") == following and not inbox.unsent.later, key
+            assert open_ask(app, "claude-2") == following and not app.state.seen.put_off, key
+
+
+async def test_a_second_z_that_comes_too_soon_to_be_meant_for_the_next_question_puts_nothing_off(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        await press(app, pilot, "z", LATE)
+        following = app.screen.ask
+        assert following.agent == "claude-2" and len(app.state.seen.put_off) == 1
+        await press(app, pilot, "z", EARLY)
+        assert said(app) == "The next question, of claude-2, came up just now: read it first."
+        assert app.screen.ask == following and len(app.state.seen.put_off) == 1
+        await press(app, pilot, "z", LATE)
+        assert len(app.state.seen.put_off) == 2
 
 
 async def test_an_answer_in_own_words_names_whom_it_goes_to_and_what_was_asked(plan, make_app):
@@ -155,7 +169,7 @@ async def test_keys_typed_ahead_of_an_answer_reach_no_other_question(plan, make_
             await app.on_event(event)
         await settle(pilot)
         assert (open_ask(app, "claude-1"), app.screen.ask) == (None, open_ask(app, "claude-2"))
-        assert not app.screen.unsent.later
+        assert not app.state.seen.put_off
 
 
 async def test_the_second_of_two_digits_answers_no_question_that_came_after_they_were_pressed(plan, make_app):

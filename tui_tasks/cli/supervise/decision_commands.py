@@ -45,6 +45,7 @@ from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.unhidden_text import invisible_char
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.command_tools import SHELL as TOOLS
 from tui_tasks.hooks.redaction import REDACTED
@@ -82,8 +83,9 @@ def run(name: str, options: argparse.Namespace) -> int:
         if options.json:
             print_json({"asks": [to_json(ask) for ask in asks]}, indent=2)
             return 0
-        for ask in asks:
-            print("\n".join(_lines(store, ask)))
+        put_off = local_values.put_off(store.db, clock.now())
+        for ask in sorted(asks, key=lambda ask: ask.uid in put_off):
+            print("\n".join(_lines(store, ask, is_later=ask.uid in put_off)))
     if not asks:
         print("No open questions.")
     return 0
@@ -105,11 +107,11 @@ def to_json(ask: Ask) -> dict[str, Any]:
     }
 
 
-def _lines(store: Store, ask: Ask) -> Iterator[str]:
+def _lines(store: Store, ask: Ask, *, is_later: bool) -> Iterator[str]:
     task = task_queries.any_task(store.db, ask.task_uid) if ask.task_uid else None
     about = f", about #{task.number} {safe_line(task.name, 60)}" if task is not None else ""
     who = agent_names.display_name(ask.agent, 30)
-    yield f"{ask.uid[:SHORT_ID]}  {who} asks{about}  [{ago(ask.opened_at, clock.now())}]"
+    yield f"{ask.uid[:SHORT_ID]}  {who} asks{about}  [{'later, ' * is_later}{ago(ask.opened_at, clock.now())}]"
     # Without a bar, a line of a question could pass for an option below it.
     yield from (f"  │ {line}" for line in safe_text("\n".join(ask_lines(ask))).splitlines())
     if (why := _why_not_here(store, ask)) is not None:

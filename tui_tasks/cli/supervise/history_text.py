@@ -104,7 +104,8 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             text = line.words(lambda at: moment(at, None))
             if line.kind == "ask":
                 about = f" about #{line.number}" if line.number is not None else ""
-                name, text = "", f"asks{about}: {in_quotes(safe_line(line.name, _WORDS - 20))}"
+                later = "put off: " * line.is_later
+                name, text = "", f"{later}asks{about}: {in_quotes(safe_line(line.name, _WORDS - 20))}"
             yield f"  {who}{name}{safe_line(text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
         yield "\nNothing has come to need you, and nothing was done: --since 7d looks further back."

@@ -301,13 +301,20 @@ def _running(db: Database) -> Iterator[str]:
 
 def _waiting(db: Database, path: str) -> Iterator[str]:
     from tui_tasks.core.read import ask_queries
+    from tui_tasks.core.unjournaled import local_values
 
     # A command that asks stands at a terminal of its own.
     asks = [ask for ask in ask_queries.open_asks(db) if ask.agent != SHELL]
+    if not asks:
+        return
+    put_off = local_values.put_off(db, clock.now())
+    later = sum(ask.uid in put_off for ask in asks)
     requests = [ask for ask in asks if _is_of_window(db, ask)]
-    if number := len(asks) - len(requests):
-        questions, them, one = ("question waits", "it", "it") if number == 1 else ("questions wait", "them", "one")
-        yield f"{number} {questions}: `tui-tasks asks` lists {them}, `asks answer` answers {one}."
+    waiting = "1 question waits" if len(asks) - later == 1 else f"{len(asks) - later} questions wait"
+    waiting += f", {later} later" * bool(later)
+    them, one = ("it", "it") if len(asks) == 1 else ("them", "one")
+    answers = f", `asks answer` answers {one}" * (len(asks) > len(requests))
+    yield f"{waiting}: `tui-tasks asks` lists {them}{answers}."
     if not requests:
         return
     from tui_tasks.hooks import screen_presence
@@ -315,12 +322,12 @@ def _waiting(db: Database, path: str) -> Iterator[str]:
     number, is_one = len(requests), len(requests) == 1
     # A program also has its own questions.
     word = "permission" if all(ask.is_permission for ask in requests) else "request"
-    permissions = f"{word} waits" if is_one else f"{word}s wait"
+    permissions = f"{number} is a {word}" if is_one else f"{number} are {word}s"
     if screen_presence.is_open(path):
-        yield f"{number} {permissions} on another screen."
+        yield f"{permissions}, and {'waits' if is_one else 'wait'} on another screen."
     else:
         asking = "its program asks for it in its" if is_one else "their programs ask for them in their"
-        yield f"{number} {permissions}: {asking} own window{'' if is_one else 's'} now."
+        yield f"{permissions}: {asking} own window{'' if is_one else 's'} now."
 
 
 def _is_of_window(db: Database, ask: Ask) -> bool:

@@ -21,7 +21,7 @@ from tui_tasks.core.read import ask_queries, check_queries, digest_lines, work_q
 from tui_tasks.core.read.agents import last_words
 from tui_tasks.core.read.agents.agent_states import LeftTask
 from tui_tasks.core.read.digest_failures import failed
-from tui_tasks.core.read.digest_lines import GROUPS, PARTS, DigestLine, EventEntry, merged
+from tui_tasks.core.read.digest_lines import GROUPS, LATER, PARTS, DigestLine, EventEntry, merged
 from tui_tasks.core.read.digest_proof import reported, without_checks
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.unjournaled import local_values
@@ -239,7 +239,7 @@ class Digest(msgspec.Struct, frozen=True):
     """What happened from `since` to `until`: the entries after seq `after` up to `newest`.
 
     `is_cut`: entries of that time were compacted away. `needed_before`: how much has needed the human since before
-    that, which has no line.
+    that, which has no line, but for questions that are put off.
     """
 
     since: int
@@ -268,7 +268,10 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
         after = max(journal.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
         away = local_values.put_away(db, now)
-        needing = [line for line in needs_you(db, left) if not _is_hidden(line, away)]
+        later = local_values.put_off(db, now)
+        needing = [
+            replace(line, is_later=line.uid in later) for line in needs_you(db, left) if not _is_hidden(line, away)
+        ]
         new = [line for line in needing if line.at >= since]
         lines = [_with_its_end(line, left) for line in _happened(db, after, since, now, new)]
         named = task_queries.numbers_and_names(db, {line.task for line in lines if line.task is not None})
@@ -282,7 +285,7 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
     lines.sort(
         key=lambda line: (
             order[line.part],
-            vocab.NEEDS.index(line.counted_as) if line.part == "needs_you" else 0,
+            (*vocab.NEEDS, LATER).index(line.counted_as) if line.part == "needs_you" else 0,
             line.kind == "unchecked",
             line.is_over,
             line.at,
@@ -290,7 +293,8 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
             line.key,
         )
     )
-    return Digest(since, now, after, newest, is_cut, len(needing) - len(new), tuple(lines))
+    before = sum(not line.is_later for line in needing) - sum(not line.is_later for line in new)
+    return Digest(since, now, after, newest, is_cut, before, tuple(lines))
 
 
 def _is_hidden(line: DigestLine, away: PutAway) -> bool:

@@ -18,6 +18,8 @@ FAILED: Final = "failed"
 CLAIM_LAPSED: Final = "claim_lapsed"
 OK_AGAIN: Final = "ok_again"
 PUT_AWAY: Final = "put_away"
+LATER: Final = "later"
+"""What a question that is put off is counted as: it comes after all else that needs the human."""
 STATES: Final = (
     *(FAILED, "interrupted", CLAIM_LAPSED, "check_failed", "refused", "tool_error"),
     *("open_again", "dropped", PUT_AWAY, "gone", OK_AGAIN),
@@ -167,7 +169,7 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     `at` is when it began to need the human, otherwise when it happened last. `task` is the uid of the task that it is
     about, `number` its number. `entries` is empty where they were compacted away. `state`: what a failure is
     now, of `STATES`. `is_gone`: it is about a lapsed claim of an agent that is gone. `done_at`: when the task that has
-    failed, or whose claim has lapsed, was done; None where it is not.
+    failed, or whose claim has lapsed, was done; None where it is not. `is_later`: the human has put the question off.
     """
 
     part: str
@@ -185,12 +187,15 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     recovery: Recovery | None = None
     is_gone: bool = False
     done_at: int | None = None
+    is_later: bool = False
 
     @property
     def counted_as(self) -> str:
         """Return the word under which every screen counts it; empty where it needs nobody."""
         if self.part == "failed" and self.state == FAILED:
             return "failed"
+        if self.is_later:
+            return LATER
         if self.is_gone:
             return _COUNTED_AS["left"]
         return _COUNTED_AS[self.kind] if self.part == "needs_you" else ""

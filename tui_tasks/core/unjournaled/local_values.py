@@ -16,7 +16,9 @@ LOOKED: Final = "looked"
 SEEN: Final = "seen"
 HIDDEN: Final = "hidden"
 INBOX: Final = "inbox"
-"""What the human has put off in the inbox, and the answers typed half."""
+"""The answers typed half in the inbox."""
+PUT_OFF: Final = "put_off"
+"""The questions that the human has put off in the inbox."""
 UNSEEN: Final = "unseen"
 """The changes before the human last looked that they have not seen (`unseen_changes.UnseenChanges`)."""
 
@@ -70,6 +72,11 @@ def looked(db: Database) -> Looked | None:
 def seen_at(db: Database) -> int:
     """Return when the human said last that all was seen, in microseconds; 0 if never."""
     return int(get(db, SEEN) or 0)
+
+
+def put_off(db: Database, now: int) -> dict[str, int]:
+    """Return the questions that the human has put off, each with the instant until which it is, which is not over."""
+    return {uid: until for uid, until in (get(db, PUT_OFF) or {}).items() if until > now}
 
 
 def key_of_task(uid: str) -> str:

@@ -228,10 +228,10 @@ class LiveChanges:
 
     def _look(self) -> None:
         self._is_look_due = False
-        was_still = self._state.standing_still
+        was_still, now = self._state.standing_still, self._context.clock.now()
         try:
-            recounted = self._state.works.read_again()
-            if not self._state.read_agents(self._context.clock.now()) and not recounted:
+            recounted, is_put_off = self._state.works.read_again(), self._state.seen.follow_put_off(now)
+            if not self._state.read_agents(now) and not recounted and not is_put_off:
                 return
             if changed := (was_still ^ self._state.standing_still) | recounted:
                 seq = self._link.seq

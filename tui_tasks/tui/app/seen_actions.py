@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.agents import agent_states
@@ -53,15 +53,18 @@ async def mark(context: Context) -> None:
 
 
 async def bring_back(context: Context) -> bool:
-    """Take back that all was marked as seen, or that something was put away or hidden. Return False if neither was, or
-    the human has changed something since.
+    """Take back that all was marked as seen, that something was put away or hidden, or that a question was put off or
+    taken up. Return False if nothing was, or the human has changed something since.
     """
-    before = {need.key for need in Needs(context).all()}
+    before, put_off = {need.key for need in Needs(context).all()}, context.state.seen.put_off
     was_hidden = context.state.seen.unsee()
     if was_hidden is None:
         return False
     _draw(context)
-    back = _what_came_back(context, before) if was_hidden else "The marks are back"
+    if put_off != context.state.seen.put_off:
+        back = _put_off_back(context, put_off)
+    else:
+        back = _what_came_back(context, before) if was_hidden else "The marks are back"
     context.say(f"{back}. {context.keymap.key_of('undo')} again undoes what you did before.")
     await _remember(context)
     return True
@@ -87,6 +90,14 @@ def _what_came_back(context: Context, before: Collection[str]) -> str:
     if not number:
         return "What was hidden is back"
     return f"{count(number, 'row')} of the inbox {'is' if number == 1 else 'are'} back"
+
+
+def _put_off_back(context: Context, before: Mapping[str, int]) -> str:
+    """Return whose question is not put off any more, unlike `before`, or is again."""
+    changed = before.keys() ^ context.state.seen.put_off.keys()
+    ask = next((ask for ask in context.state.asks if ask.uid in changed), None)
+    what = f"{agent_text.who(ask.agent, 20)}'s {'request' if ask.is_permission else 'question'}" if ask else "It"
+    return f"{what} {'waits again' if changed & before.keys() else 'is put off again'}"
 
 
 def _past_failures(context: Context) -> tuple[str, ...]:
@@ -121,5 +132,6 @@ async def _remember(context: Context) -> None:
     seen, looked = context.state.seen, context.state.seen.looked
     await context.link.remember(local_values.SEEN, seen.put_away_at)
     await context.link.remember(local_values.HIDDEN, seen.hidden)
+    await context.link.remember(local_values.PUT_OFF, seen.put_off)
     await context.link.remember(local_values.UNSEEN, seen.unseen)
     await context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})

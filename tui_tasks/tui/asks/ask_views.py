@@ -318,7 +318,6 @@ class UnsentAnswers:
     """The parts of answers, each by the uid of its question. What `to_keep` returns outlives the screen.
 
     Attributes:
-        later: the questions that were put off, each with the instant until which it is.
         drafts: typed text as (kind, text).
         given: the answers to the first of several questions.
         picked: the options chosen so far of a question that takes several.
@@ -327,7 +326,6 @@ class UnsentAnswers:
 
     def __init__(self, kept: Mapping[str, Any]) -> None:
         """`kept` is what `to_keep` has returned before."""
-        self.later: dict[str, int] = {uid: until for uid, until in kept.get("later", ()) if isinstance(until, int)}
         self.drafts: dict[str, tuple[str, str]] = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
         self.given: dict[str, tuple[Given, ...]] = {
             uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
@@ -346,27 +344,12 @@ class UnsentAnswers:
 
     def forget(self, uid: str) -> None:
         """Drop the parts of an answer that was sent. A draft goes when its text is sent."""
-        for parts in (self.later, self.given, self.picked, self.edited):
+        for parts in (self.given, self.picked, self.edited):
             parts.pop(uid, None)
-
-    def put_off(self, uid: str, until: int) -> bool:
-        """Put a question off until an instant, or take it up again if it was; return whether it is put off now."""
-        if self.later.pop(uid, None) is not None:
-            return False
-        self.later[uid] = until
-        return True
-
-    def take_up(self, now: int) -> bool:
-        """Take up the questions that were put off until now; return whether there were any."""
-        due = [uid for uid, until in self.later.items() if until <= now]
-        for uid in due:
-            del self.later[uid]
-        return bool(due)
 
     def to_keep(self, open_uids: set[str]) -> dict[str, Any]:
         """Return as JSON values what is worth keeping of the open questions."""
         return {
-            "later": sorted([uid, until] for uid, until in self.later.items() if uid in open_uids),
             "drafts": {uid: draft for uid, draft in self.drafts.items() if uid in open_uids},
             "given": {uid: given for uid, given in self.given.items() if uid in open_uids and given},
             "picked": {uid: sorted(picked) for uid, picked in self.picked.items() if uid in open_uids and picked},

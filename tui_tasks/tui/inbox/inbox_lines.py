@@ -231,14 +231,11 @@ class AskFolding:
 class InboxLines:
     """Reads the lines. `listed`: the most urgent kind first, each kind from the oldest; then what is put off."""
 
-    def __init__(
-        self, context: Context, sources: Mapping[str, RowSource[Any]], later: Collection[str], tasks: AskedTasks
-    ) -> None:
-        """`later` are the uids of the questions that are put off, `tasks` what questions are about."""
+    def __init__(self, context: Context, sources: Mapping[str, RowSource[Any]], tasks: AskedTasks) -> None:
+        """`tasks`: what questions are about."""
         self._tasks = tasks
         self._context = context
         self._sources = sources
-        self._later = later
         self._folding = AskFolding()
         self._needs = Needs(context)
         self.filter = ""
@@ -314,14 +311,14 @@ class InboxLines:
         if named is not None:
             self._folding.unfold(named.agent)
 
-    def next_after(self, key: str | None, later: Collection[str]) -> str | None:
+    def next_after(self, key: str | None) -> str | None:
         """Return the key of the line that waits and was not put off that is the next below one, else above it."""
-        return next((line.uid for line in self._around(key) if _waits(line, later)), None)
+        return next((line.uid for line in self._around(key) if self._waits(line)), None)
 
-    def next_question(self, key: str, later: Collection[str]) -> str | None:
+    def next_question(self, key: str) -> str | None:
         """Return `next_after` among the lines with open questions."""
         lines = (line for line in self._around(key) if not isinstance(line, InboxItem))
-        return next((line.uid for line in lines if _waits(line, later)), None)
+        return next((line.uid for line in lines if self._waits(line)), None)
 
     def _around(self, key: str | None) -> Iterator[InboxLine]:
         """Return the lines below one from the nearest, then those above it from the nearest."""
@@ -334,11 +331,14 @@ class InboxLines:
         if isinstance(line, InboxItem):
             return line.need.order
         oldest = line if isinstance(line, Ask) else line.asks[0]
-        return _LAST if line.uid in self._later else Kind.ASKS, *ask_queries.by_age(oldest)
+        return _LAST if self.is_put_off(line) else Kind.ASKS, *ask_queries.by_age(oldest)
 
+    def is_put_off(self, line: InboxLine) -> bool:
+        """Return whether it is a question that the human has put off."""
+        return line.uid in self._context.state.seen.put_off
 
-def _waits(line: InboxLine, later: Collection[str]) -> bool:
-    """Return whether the human is asked to decide about a line now: not about what failed or is late."""
-    if isinstance(line, InboxItem):
-        return line.need.kind not in FAILURES
-    return not isinstance(line, Ask) or (line.state == "open" and line.uid not in later)
+    def _waits(self, line: InboxLine) -> bool:
+        """Return whether the human is asked to decide about a line now: not about what failed or is late."""
+        if isinstance(line, InboxItem):
+            return line.need.kind not in FAILURES
+        return not isinstance(line, Ask) or (line.state == "open" and not self.is_put_off(line))

@@ -76,10 +76,9 @@ class InboxRows(RowDrawing[InboxLine]):
         context: Context,
         listed: InMemorySource[InboxLine],
         tasks: AskedTasks,
-        later: Collection[str],
         sources: Mapping[str, RowSource[Any]],
     ) -> None:
-        """`listed` are all rows, `later` the uids of the questions that were put off."""
+        """`listed` are all rows."""
         super().__init__(context)
         self.filter = ""
         self.no_match = lambda: nothing_matches(context, self.filter) if self.filter else ""
@@ -89,7 +88,6 @@ class InboxRows(RowDrawing[InboxLine]):
         self._sources = sources
         self._listed = listed
         self._tasks = tasks
-        self._later = later
         self._columns = Columns()
         # The questions that several agents ask.
         self._alike: Collection[str] = ()
@@ -158,7 +156,7 @@ class InboxRows(RowDrawing[InboxLine]):
         title, style = self._title(row), ""
         more: Sequence[Part] = ()
         if isinstance(row, Ask):
-            style = "$muted" if row.state != "open" or row.uid in self._later else ""
+            style = "$muted" if self._has_word(row) else ""
         else:
             more = self._sources[row.kind].more(row.row)
         whole = wrapped(title, room) or [""]
@@ -246,7 +244,7 @@ class InboxRows(RowDrawing[InboxLine]):
 
     def _has_word(self, row: InboxLine) -> bool:
         """Return whether a question has been answered or put off, which a word says in the column of the ages."""
-        return isinstance(row, Ask) and (row.state != "open" or row.uid in self._later)
+        return isinstance(row, Ask) and (row.state != "open" or row.uid in self.context.state.seen.put_off)
 
     def _standing_width(self, row: InboxLine) -> int:
         return max(self._columns.standing, cell_len(self.standing(row)))
@@ -297,7 +295,7 @@ class InboxRows(RowDrawing[InboxLine]):
             return ""
         if row.state != "open":
             return ask_text.ask_word(row)
-        return f"{'later ' if row.uid in self._later else ''}{age(row.opened_at, now)}"
+        return f"{'later ' * self._has_word(row)}{age(row.opened_at, now)}"
 
     # Other lines
 

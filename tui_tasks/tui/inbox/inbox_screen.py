@@ -22,7 +22,6 @@ from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, NumberKeys, Reading
@@ -51,7 +50,7 @@ from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 KEPT: Final = local_values.INBOX
-_PUT_OFF: Final = "Put off for an hour, behind all others. {key} on {whose} takes it up."
+_PUT_OFF: Final = "Put off for an hour, behind all others. {undo} takes it back."
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
 
@@ -78,10 +77,10 @@ class Inbox(Overlay):
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
         self.unsent = UnsentAnswers(local_values.get(context.db, KEPT) or {})
         self.tasks = AskedTasks(context)
-        self._lines = InboxLines(context, self.sources, self.unsent.later, self.tasks)
+        self._lines = InboxLines(context, self.sources, self.tasks)
         self.listed = self._lines.listed
         views = AskViews(context, self.tasks, self.unsent, self._request_comes)
-        self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
+        self._drawing = InboxRows(context, self.listed, self.tasks, self.sources)
         self.window = InboxList(context, self._drawing)
         self.rows = ListedRows(
             self._lines, self._drawing, self.window, self._room, lambda asks: self._rows_read.listed(asks)
@@ -152,7 +151,7 @@ class Inbox(Overlay):
         self._lines.unfold_of(self._first)
         self.questions.take_up()
         self.rows.read()
-        first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
+        first = next((line.uid for line in self.listed.rows if not self._lines.is_put_off(line)), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.rows.fit()
         self.window.focus()
@@ -240,11 +239,15 @@ class Inbox(Overlay):
         self._read_again()
 
     def agents_changed(self) -> None:
-        """Update after an agent has come, gone or got stuck."""
+        """Update after an agent has come, gone or got stuck, or another screen has put a question off."""
+        self.window.redraw()
         self._read_again()
 
     def all_seen(self) -> None:
-        """Update after something was hidden, or brought back."""
+        """Update after something was hidden or brought back: the cursor goes to a question that waits again."""
+        again = self.questions.waiting_again()
+        if again is not None:
+            self._refilter(again)
         self._read_again()
 
     def _request_comes(self) -> None:
@@ -328,15 +331,14 @@ class Inbox(Overlay):
         off.
         """
         is_off = self.questions.put_off(ask)
-        wanted = self._lines.next_after(ask.uid, self.unsent.later) if is_off else ask.uid
+        wanted = self.questions.next_after(ask) if is_off else ask.uid
         if wanted is None:
             self.do_back()
         else:
             self._refilter(wanted)
         if is_off:
             # A move of the cursor takes messages away.
-            whose = f"{agent_text.who(ask.agent, 20)}'s {'request' if ask.is_permission else 'question'}"
-            words = _PUT_OFF.format(key=self.context.keymap.key_of("ask_later"), whose=whose)
+            words = _PUT_OFF.format(undo=self.context.keymap.key_of("undo"))
             self.app.call_after_refresh(self.context.say, words)
 
     def unfold(self, folded: FoldedAsks) -> None:
@@ -345,7 +347,7 @@ class Inbox(Overlay):
         self._refilter(folded.asks[0].uid)
 
     def do_back(self) -> None:
-        """Go back to the pane; what was put off and what was typed half is kept."""
+        """Go back to the pane; what was typed half is kept."""
         reply = self._reply
         if reply.is_open:
             reply.close()
@@ -361,7 +363,7 @@ class Inbox(Overlay):
 
     @override
     def left(self) -> None:
-        """What was put off and what was typed half."""
+        """Keep what was typed half."""
         if self._reply.is_open:
             self._reply.close()
         kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
@@ -384,7 +386,7 @@ class Inbox(Overlay):
 
     def go_to_next(self) -> None:
         """Go to the next row that was not put off; without one, back to the pane."""
-        wanted = self._lines.next_after(self.window.cursor, self.unsent.later)
+        wanted = self._lines.next_after(self.window.cursor)
         if wanted is None:
             self.do_back()
         else:

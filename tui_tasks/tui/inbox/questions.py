@@ -9,6 +9,7 @@ from typing import Any
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.unjournaled import local_values
 from tui_tasks.text.times import HOUR
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks.answer_keys import Reading
@@ -48,8 +49,10 @@ class Questions:
         self._show = show
         self.drawn: AskView | None = None
         """The question that is drawn."""
-        # The question to which the cursor went after the last answer.
+        # The row to which the cursor went after the last answer, or after a question was put off.
         self._went_on_to: str | None = None
+        # The question that was put off last.
+        self._put_off: str | None = None
 
     @property
     def here(self) -> Ask | None:
@@ -120,21 +123,35 @@ class Questions:
 
     def put_off(self, ask: Ask) -> bool:
         """Put a question off for an hour, or take it up again where it was; return whether it is put off now."""
-        is_off = self._unsent.put_off(ask.uid, self._context.clock.now() + HOUR)
-        self._show_later()
+        seen = self._context.state.seen
+        is_off = seen.put_question_off(ask.uid, self._context.clock.now() + HOUR)
+        self._context.redraw_frame()
+        self._context.run(self._context.link.remember(local_values.PUT_OFF, seen.put_off))
+        self._put_off = ask.uid if is_off else None
         return is_off
+
+    def next_after(self, ask: Ask) -> str | None:
+        """Return the row to which the cursor goes from a question that was put off; a key that is pressed too soon to
+        be meant for it does nothing there.
+        """
+        self._went_on_to = self._rows.lines.next_after(ask.uid)
+        return self._went_on_to
+
+    def waiting_again(self) -> str | None:
+        """Return the question that was put off here last where that was taken back, once; no key acts on it yet."""
+        uid = self._put_off
+        if uid is None or uid in self._context.state.seen.put_off:
+            return None
+        self._put_off, self._went_on_to = None, uid
+        return uid
 
     def take_up(self) -> bool:
         """Take up those that were put off for long enough; return whether there were any."""
-        is_any = self._unsent.take_up(self._context.clock.now())
-        self._show_later()
-        return is_any
-
-    def _show_later(self) -> None:
-        """Have what is put off come last also above the panes."""
-        if self._unsent.later != self._context.state.put_off:
-            self._context.state.put_off = dict(self._unsent.later)
+        is_any = self._context.state.seen.take_up(self._context.clock.now())
+        if is_any:
+            self._put_off = None
             self._context.redraw_frame()
+        return is_any
 
     # From one to the next
 
@@ -144,7 +161,7 @@ class Questions:
         """
         self._views.forget(ask)
         self._context.state.answered.append(ask.uid)
-        wanted = self._rows.lines.next_question(ask.uid, self._unsent.later)
+        wanted = self._rows.lines.next_question(ask.uid)
         if wanted is None or self._rows.window.cursor != ask.uid or self._reply.is_open:
             return False
         self._went_on_to = wanted

@@ -34,7 +34,8 @@ _TOLD: Final = ("stuck", "stopped", "failed")
 # The states that a mark says alone; the words that say no more than such a mark.
 _BY_MARK: Final = ("failed", "waiting", "ready", "idle")
 _SAID_BY_MARK: Final = ("failed", "to review", "idle")
-_RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, "idle")
+_LATER: Final = "later"
+_RANKS: Final = (*TROUBLE, "waiting", "ready", *AT_WORK, _LATER, "idle")
 LEAST_WORD: Final = 10
 """In cells: what is worth showing of the last words of an agent at work, and of the name of its task."""
 # In cells: the longest name of a task.
@@ -43,6 +44,8 @@ _MAX_NAME: Final = 40
 _MAX_WHY: Final = 16
 _MAX_WORDS: Final = 200
 _ASKS: Final = " asks"
+# The looks of states that have no looks of their own.
+_LOOKS: Final = {"gone": "left", _LATER: "waiting"}
 _FOR_TOOL: Final = "waiting: "
 
 
@@ -292,6 +295,8 @@ class AgentEntries:
         if shown == "waiting":
             from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
+            if self._is_put_off(member):
+                return self._entry(member, _LATER, _LATER, has_task=False, about=self._asked_about(member))
             word = ask_text.tool_asked_for(member.ask) if member.ask is not None else ""
             word = f"{_FOR_TOOL}{word}" if word else "waiting"
             return self._entry(member, "waiting", word, has_task=False, about=self._asked_about(member))
@@ -305,11 +310,20 @@ class AgentEntries:
             prompt = asked_for(member.session) if member.tool is not None else ""
             said = " ".join(filter(None, (said or "at work", _quoted(prompt))))
         entry = self._entry(member, "working", said=said)
-        if member.ask is None:
+        if member.ask is None or self._is_put_off(member):
             return entry
         task = self._asked_about(member)
         about = f" #{task.number}" if task is not None else ""
         return msgspec.structs.replace(entry, asks=f"{_ASKS.strip()}{about}")
+
+    def _is_put_off(self, member: AgentView) -> bool:
+        """Return whether the human has put off all that an agent asks."""
+        now, put_off = self.context.clock.now(), self.context.state.seen.put_off
+        left = [put_off.get(ask.uid, now) - now for ask in self.context.state.asks if ask.agent == member.name]
+        if not left or min(left) <= 0:
+            return False
+        self.lasts(min(left))
+        return True
 
     def _asked_about(self, member: AgentView) -> TaskLine | None:
         """Return the task that an agent's question is about."""
@@ -330,16 +344,17 @@ class AgentEntries:
     ) -> AgentEntry:
         """`about`: the task to name, else, with `has_task`, the agent's own, and a click goes to that. A paused one has
         only a task in progress."""
-        looks = AGENT_LOOKS["left" if state == "gone" else "finished" if word == "finished" else state]
+        looks = AGENT_LOOKS[_LOOKS.get(state, "finished" if word == "finished" else state)]
         mark = looks.mark(ascii_only=self.context.ascii_only)
         own = member.task if state == "paused" else member.last_task
         task, act = own if has_task else about, self._agents
         if has_task and task is not None and state in ("gone", *AT_WORK):
             act = self._go_to(task.uid)
         number, name = _about(task) or ("", "")
-        if state in ("waiting", "ready"):
+        if state in ("waiting", "ready", _LATER):
             name = ""
-        return AgentEntry(state, member, mark, looks.color, act, word, number, name, said, reason, since)
+        color = "$muted" if state == _LATER else looks.color
+        return AgentEntry(state, member, mark, color, act, word, number, name, said, reason, since)
 
     def _agents(self) -> None:
         self.context.do("agents")

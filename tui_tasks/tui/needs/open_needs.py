@@ -159,7 +159,7 @@ class Needs:
             state.failing_jobs,
             state.next_jobs,
             state.due,
-            state.put_off,
+            state.seen.put_off,
             state.seen.put_away_at,
             state.seen.hidden,
             state.held,
@@ -171,7 +171,7 @@ class Needs:
         return need.kind in CAN_BE_HIDDEN and (need.at or 0) <= self._context.state.seen.hidden.get(need.key, -1)
 
     def _asks(self) -> Iterator[Need]:
-        about, put_off = self._context.state.asked_about, self._context.state.put_off
+        about, put_off = self._context.state.asked_about, self._context.state.seen.put_off
         now = self._context.clock.now()
         for ask in self._context.state.asks:
             left = put_off.get(ask.uid, now) - now

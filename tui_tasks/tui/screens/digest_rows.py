@@ -88,6 +88,8 @@ def _text_of(line: DigestLine, time_of: Callable[[int], str]) -> tuple[str, str]
 def _look(line: DigestLine) -> Look:
     if line.is_gone or (line.part == "needs_you" and line.kind in ("stuck", "left")):
         return replace(_STUCK, word=line.counted_as)
+    if line.is_later:
+        return replace(_NEEDING["ask"], word="later", color="$muted")
     return _NEEDING[line.kind] if line.part == "needs_you" else _LOOKS[line.group]
 
 

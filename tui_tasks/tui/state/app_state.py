@@ -21,7 +21,6 @@ from tui_tasks.core.read.unseen_changes import MAX_NEW
 from tui_tasks.core.read.work_text import FailedWork
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.vocab import MAY_NEED, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
@@ -133,9 +132,6 @@ class AppState:
         """By the uid of each work, the versions of its files whose diff was on screen."""
         self.answered: list[str] = []
         """The uids of the questions that the human answered in the inbox, in that order."""
-        kept = (None if is_past else local_values.get(db, local_values.INBOX)) or {}
-        self.put_off: dict[str, int] = {uid: until for uid, until in kept.get("later", ()) if isinstance(until, int)}
-        """The questions that the human has put off, each with the instant until which it is."""
         self._read_all(now)
 
     def apply(self, changes: StateChanges, now: int) -> None:

@@ -28,6 +28,7 @@ class Marks(msgspec.Struct, frozen=True):
     since: int
     put_away_at: int
     hidden: Mapping[str, int]
+    put_off: Mapping[str, int]
     unseen: UnseenChanges | None
     """None: no change was marked as seen."""
 
@@ -38,6 +39,7 @@ class Seen:
     - `looked`: when they looked last, and the newest entry then. `since`: the instant from which on changes are new: an
       earlier one, if they have left some unseen. `put_away_at`: when they put failures away.
     - `hidden`: when they have hidden what needed them, by the keys of `open_needs.Need`.
+    - `put_off`: the questions that they have put off, each with the instant until which it is.
     - `offered`: the failures of which they were told last that they can be put away, in words, and when, `offered_at`.
     """
 
@@ -50,6 +52,7 @@ class Seen:
         self.put_away_at = 0
         self.hidden: dict[str, int] = {}
         self.read_put_away(now)
+        self.put_off: dict[str, int] = {} if is_past else local_values.put_off(db, now)
         self.offered: tuple[str, ...] = ()
         self.offered_at = 0
         # What was new, and not hidden, before each of these acts, until the human changes something.
@@ -91,7 +94,7 @@ class Seen:
         return self._unseen.to_json(self.since)
 
     def _marks(self, unseen: UnseenChanges | None) -> Marks:
-        return Marks(self.looked, self.since, self.put_away_at, self.hidden, unseen)
+        return Marks(self.looked, self.since, self.put_away_at, self.hidden, self.put_off, unseen)
 
     def put_failures_away(self, now: int) -> None:
         """Hide past failures."""
@@ -104,6 +107,29 @@ class Seen:
         self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
         if failed is not None:
             self._unseen.forget(failed)
+
+    def put_question_off(self, uid: str, until: int) -> bool:
+        """Put a question off until an instant, or take it up again if it was; return whether it is put off now."""
+        self._before_seen.append(self._marks(None))
+        others = {other: instant for other, instant in self.put_off.items() if other != uid}
+        is_off = uid not in self.put_off
+        self.put_off = others | ({uid: until} if is_off else {})
+        return is_off
+
+    def take_up(self, now: int) -> bool:
+        """Take up the questions that were put off until now; return whether there were any."""
+        before = self.put_off
+        if any(until <= now for until in before.values()):
+            self.put_off = {uid: until for uid, until in before.items() if until > now}
+        return self.put_off is not before
+
+    def follow_put_off(self, now: int) -> bool:
+        """Take over what was put off or taken up in another screen; return whether anything was."""
+        put_off = {} if self._is_past else local_values.put_off(self._db, now)
+        if put_off == self.put_off:
+            return False
+        self.put_off = put_off
+        return True
 
     def shows_agent(self, name: str, at: int) -> bool:
         """Return whether an agent's failure at an instant was neither put away nor hidden."""
@@ -161,7 +187,8 @@ class Seen:
         return (at or 0) > self.looked.at if task is None else (at or 0) > self.since and task in self.new
 
     def unsee(self) -> bool | None:
-        """Take back the last `all_seen`, `put_failures_away` or `hide`; return whether anything was hidden.
+        """Take back the last `all_seen`, `put_failures_away`, `hide` or `put_question_off`; return whether anything was
+        hidden or put off.
 
         None: none was done, or the human has changed something since.
         """
@@ -169,7 +196,7 @@ class Seen:
             return None
         before = self._before_seen.pop()
         self.looked, self.since = before.looked, before.since
-        self.put_away_at, self.hidden = before.put_away_at, dict(before.hidden)
+        self.put_away_at, self.hidden, self.put_off = before.put_away_at, dict(before.hidden), dict(before.put_off)
         if before.unseen is not None:
             self._unseen = before.unseen.followed_by(self._unseen)
         return before.unseen is None
