@@ -34,10 +34,9 @@ from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLines, RowSource
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
-from tui_tasks.tui.inbox.listed_rows import ListedRows
 from tui_tasks.tui.inbox.questions import Questions
 from tui_tasks.tui.inbox.row_sources import LeftTasks, StuckAgents, WorkToReview
-from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, PageKeys, RowsAndDetail, RowsRead
+from tui_tasks.tui.inbox.rows_and_detail import DetailHeading, ListedRows, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
 from tui_tasks.tui.painting.styles import Part

@@ -16,8 +16,7 @@ from tui_tasks.tui.asks.answer_keys import Reading
 from tui_tasks.tui.asks.ask_detail import AskDetail
 from tui_tasks.tui.asks.ask_views import AskView, AskViews, Given, UnsentAnswers
 from tui_tasks.tui.asks.reply_input import Reply
-from tui_tasks.tui.inbox.listed_rows import ListedRows
-from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
+from tui_tasks.tui.inbox.rows_and_detail import ListedRows, RowsAndDetail
 from tui_tasks.tui.state.context import Context
 
 
