@@ -17,7 +17,7 @@ from tests.tui.driving import lines, place_of, said, until
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.tui.asks import answer_keys
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.inputs.dialogs import AddWords
+from tui_tasks.tui.inputs.line_inputs import AddWords
 from tui_tasks.tui.keys import stray_words
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks.add_actions import AddActions

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import lines, opened, said, settle, shown
 from tests.tui.work.reviewing import begin
 from tui_tasks.tui.inbox.inbox_screen import Inbox
-from tui_tasks.tui.inputs.dialogs import AddWords, FilterWords
+from tui_tasks.tui.inputs.line_inputs import AddWords, FilterWords
 
 SAYS = {
     "1": {

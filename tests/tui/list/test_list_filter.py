@@ -38,7 +38,7 @@ from tui_tasks.core.read.pages.task_filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.tui.inputs.dialogs import FilterWords
+from tui_tasks.tui.inputs.line_inputs import FilterWords
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.shown_words import ShownWords
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import lines, opened, place, place_of
-from tui_tasks.tui.inputs.dialogs import FilterWords
+from tui_tasks.tui.inputs.line_inputs import FilterWords
 
 
 async def test_a_click_takes_the_cursor_there_and_a_double_click_opens(app, plan):

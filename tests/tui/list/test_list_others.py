@@ -34,7 +34,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.tui.inputs.dialogs import AddWords
+from tui_tasks.tui.inputs.line_inputs import AddWords
 
 # Others write meanwhile
 

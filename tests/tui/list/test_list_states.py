@@ -11,7 +11,7 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.dialogs import AddWords
+from tui_tasks.tui.inputs.line_inputs import AddWords
 from tui_tasks.tui.list.list_pane import ListPane
 from tui_tasks.tui.list.list_rows import TasksOfList
 from tui_tasks.tui.state.projects import ProjectChoice

@@ -26,7 +26,7 @@ from tests.tui.driving import (
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.tui.inputs.dialogs import AddWords
+from tui_tasks.tui.inputs.line_inputs import AddWords
 from tui_tasks.tui.inputs.task_form import EditScreen, Form
 
 

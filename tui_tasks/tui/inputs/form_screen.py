@@ -19,8 +19,9 @@ from textual.widgets import Static
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, WordLine, keep_draft
+from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, keep_draft
 from tui_tasks.tui.inputs.editor import LINE_KEYS, LongText, TextInput
+from tui_tasks.tui.inputs.line_inputs import WordLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import Dialog, block, plain

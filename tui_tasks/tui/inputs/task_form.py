@@ -36,9 +36,9 @@ from tui_tasks.dialects.requests.quick_add_syntax import (
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.dialogs import WordLine
 from tui_tasks.tui.inputs.editor import LongText
 from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
+from tui_tasks.tui.inputs.line_inputs import WordLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import plain

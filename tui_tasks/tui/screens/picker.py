@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
 from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.tui.inputs.dialogs import PickerWords
+from tui_tasks.tui.inputs.line_inputs import PickerWords
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList

@@ -24,7 +24,7 @@ from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessage
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from tui_tasks.tui.inputs.dialogs import AddWords
+    from tui_tasks.tui.inputs.line_inputs import AddWords
     from tui_tasks.tui.state.context import Context
 
 
@@ -124,7 +124,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
             self.context.open_in_turn(self._make(AddPlace(beside, above)))
 
     async def _make(self, place: AddPlace) -> None:
-        from tui_tasks.tui.inputs.dialogs import AddWords, InputRow, InputSign
+        from tui_tasks.tui.inputs.line_inputs import AddWords, InputRow, InputSign
 
         if self._words is None:
             # Enter that is typed while the program starts comes as ^j.

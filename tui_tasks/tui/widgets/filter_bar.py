@@ -29,7 +29,7 @@ from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessage
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from tui_tasks.tui.inputs.dialogs import FilterWords
+    from tui_tasks.tui.inputs.line_inputs import FilterWords
     from tui_tasks.tui.state.context import Context
 
 _KEYS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""))
@@ -140,7 +140,7 @@ class FilterBar(ResilientMessages, Horizontal, NoRelayout):
         self._begin(text, kept=kept)
 
     async def _make_words(self) -> FilterWords:
-        from tui_tasks.tui.inputs.dialogs import FilterWords, InputSign
+        from tui_tasks.tui.inputs.line_inputs import FilterWords, InputSign
 
         if self._words is None:
             keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}

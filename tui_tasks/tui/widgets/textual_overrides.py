@@ -1,6 +1,6 @@
 """What widgets and screens do otherwise than Textual, each with the gain that justifies it.
 
-The terminal's driver has its own in `keys.keyboard`; `inputs.dialogs` draws typed text safely.
+The terminal's driver has its own in `keys.keyboard`; `inputs.line_inputs` draws typed text safely.
 """
 
 from __future__ import annotations
