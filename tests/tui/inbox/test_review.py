@@ -19,7 +19,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.asks import request_lines
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inbox.rows_and_detail import RowsAndDetail
-from tui_tasks.tui.inputs.form_screen import ConflictScreen
+from tui_tasks.tui.inputs.edit_conflicts import ConflictScreen
 from tui_tasks.tui.painting.text_lines import MAX_LINES
 from tui_tasks.tui.screens.place_pickers import SearchAll
 

@@ -17,7 +17,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.text.safe import one_to_one
 from tui_tasks.tui.app.task_app import TaskApp
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.form_screen import ConflictScreen
+from tui_tasks.tui.inputs.edit_conflicts import ConflictScreen
 
 
 def line_text(**options):

@@ -5,7 +5,7 @@ import pytest
 from tests.tui.driving import by_agent, lines, opened, said, settle, shown, task, until
 from tui_tasks.core.operations.jobs import EditJob
 from tui_tasks.core.read import job_queries
-from tui_tasks.tui.inputs.form_screen import ConflictScreen
+from tui_tasks.tui.inputs.edit_conflicts import ConflictScreen
 from tui_tasks.tui.inputs.task_form import EditScreen
 from tui_tasks.tui.schedule.job_form import JobForm
 

@@ -15,8 +15,8 @@ from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.edit_conflicts import ConflictScreen
 from tui_tasks.tui.inputs.editor import TextInput
-from tui_tasks.tui.inputs.form_screen import ConflictScreen
 from tui_tasks.tui.inputs.line_inputs import AddWords, WordLine
 from tui_tasks.tui.inputs.task_form import EditScreen
 from tui_tasks.tui.tasks.quick_add import SELECTED_DRAFT

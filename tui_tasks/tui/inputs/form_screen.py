@@ -1,4 +1,4 @@
-"""The bases of forms: their keys, the draft that Esc keeps, the choice after a conflict; forms of lines at the foot;
+"""The bases of forms: their keys and the draft that Esc keeps; forms of lines at the foot;
 and a field with a few values: arrows, Space and clicks change the value, Tab goes to the next field.
 """
 
@@ -9,22 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.dialogs import DRAFT, KEPT, keep_draft
 from tui_tasks.tui.inputs.editor import LINE_KEYS, LongText, TextInput
 from tui_tasks.tui.inputs.line_inputs import WordLine
-from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
-from tui_tasks.tui.widgets.screen_bases import Dialog, block, plain
+from tui_tasks.tui.widgets.screen_bases import Dialog, plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
@@ -32,59 +29,6 @@ if TYPE_CHECKING:
 
 
 FORM_DRAFT: Final = "This is your draft from before: ^r drops it."
-
-
-class ConflictScreen(Dialog[str | None]):
-    """Shows both texts side by side. Result: `mine`, `theirs`, or None to continue editing."""
-
-    AUTO_FOCUS = "VerticalScroll"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "choose('mine')", "Keep mine", show=False),
-        Binding("t", "choose('theirs')", "Take theirs", show=False),
-        Binding("escape,e,q", "choose(None)", "Back to the form", show=False),
-    ]
-
-    def __init__(
-        self, context: Context, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]
-    ) -> None:
-        """`mine` and `theirs` are the texts of the fields that both have changed, by the fields' names for people."""
-        super().__init__(context)
-        self._head = title
-        self._who = who
-        self._mine = mine
-        self._theirs = theirs
-
-    def compose(self) -> ComposeResult:
-        """Compose the fields that both have changed."""
-        with Vertical(classes="whole"):
-            yield Static(plain(f" {self._head}", "bold"))
-            yield rule(self.context)
-            with Horizontal(id="sides"):
-                yield from self._side("Yours", self._mine)
-                yield from self._side(f"{safe_line(self._who, 40)}, saved", self._theirs)
-            yield FootLine(self.context, id="foot")
-
-    @staticmethod
-    def _side(title: str, texts: Mapping[str, str]) -> ComposeResult:
-        with VerticalScroll(classes="side"):
-            yield Static(plain(title, "$key bold"))
-            for name, text in texts.items():
-                yield Static(plain(name, "$muted"))
-                yield Static(block(text))
-
-    def on_mount(self) -> None:
-        """Show the keys."""
-        self.query_one(FootLine).hint(("m", "Save mine", ""), ("t", "Keep theirs", ""), ("Esc", "Back to the form", ""))
-
-    def take_key(self, event: events.Key) -> bool:
-        """Say which keys choose: Enter, by which a form is saved, chooses neither text."""
-        if event.key == "enter":
-            self.context.say("Both have changed it: m saves your text, t keeps theirs.")
-        return event.key == "enter"
-
-    def action_choose(self, choice: str | None) -> None:
-        """End with a choice."""
-        self.dismiss(choice)
 
 
 R = TypeVar("R")

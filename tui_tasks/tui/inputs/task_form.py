@@ -1,4 +1,4 @@
-"""The form of a task, as a screen: adding and editing a task, and saving what the human changed."""
+"""The form of a task, as a screen: adding and editing a task."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 from typing_extensions import override
 
-from tui_tasks.core import vocab
-from tui_tasks.core.errors import Conflict, NotFound, Refusal
-from tui_tasks.core.operations import AtVersion
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
@@ -36,8 +33,9 @@ from tui_tasks.dialects.requests.quick_add_syntax import (
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.edit_conflicts import FIELDS, chosen, save
 from tui_tasks.tui.inputs.editor import LongText
-from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
+from tui_tasks.tui.inputs.form_screen import FormScreen
 from tui_tasks.tui.inputs.line_inputs import WordLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
@@ -47,15 +45,6 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-FIELDS: dict[str, str] = {
-    "name": "Title",
-    "priority": "Priority",
-    "agent": "Agent",
-    "tags": "Tags",
-    "depends_on": "After",
-    **{name: name.capitalize() for name in task_fields.FIELDS},
-    "description": "Description",
-}
 _LINE: Final = "field-"
 """The ids of the lines of `task_fields.FIELDS` begin with it."""
 _IN_LINE: Final = {"fields": ("priority", "agent", "tags", "depends_on")}
@@ -324,7 +313,7 @@ class TaskForm:
             if typed is None:
                 return None
             base, now = screen.base or task, task_queries.any_task(self._context.db, task.uid) or task
-            changes = await _chosen(self._context, base, self._changes(base, screen.asked, typed), now)
+            changes = await chosen(self._context, base, self._changes(base, screen.asked, typed), now)
             if changes is not None:
                 return changes
 
@@ -341,50 +330,6 @@ class TaskForm:
                 not_in_form = (each for each in getattr(base, name) if each not in was[name])
                 changes[name] = tuple(dict.fromkeys((*changes[name], *not_in_form)))
         return changes
-
-
-async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
-    """Save what the human changed of the task `base`; return False if they want to continue editing.
-
-    If others changed other fields meanwhile, both changes hold. If they changed the same field, the human sees both
-    texts and chooses one; the journal keeps the other.
-    """
-    if not changes:
-        return True
-    version = base.version
-    while True:
-        try:
-            await context.link.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
-            return True
-        except NotFound:
-            pass
-        except Conflict as conflict:
-            if "version" not in conflict.data:
-                raise
-        now = task_queries.any_task(context.db, base.uid)
-        if now is None or now.deleted:
-            by = f" by {agent_text.who(now.updated_by)}" if now is not None else ""
-            raise Conflict(f"#{base.number} was deleted{by} while you were typing: `: revert` brings it back")
-        version, chosen = now.version, await _chosen(context, base, changes, now)
-        if not chosen:
-            return chosen is not None
-        changes = chosen
-
-
-async def _chosen(context: Context, base: Task, changes: dict[str, Any], now: Task) -> dict[str, Any] | None:
-    """Return which changes of the task `base` to save: all, unless others have changed the same fields and the human
-    chooses theirs; None where the human goes on typing.
-    """
-    both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
-    if not both:
-        return changes
-    mine = {FIELDS[name]: _text_of(context, name, changes[name]) for name in both}
-    theirs = {FIELDS[name]: _text_of(context, name, getattr(now, name)) for name in both}
-    title = f"#{base.number} was changed by {agent_text.who(now.updated_by)} while you were typing"
-    choice = await context.ask(ConflictScreen(context, title, now.updated_by, mine, theirs))
-    if choice is None:
-        return None
-    return changes if choice == "mine" else {name: value for name, value in changes.items() if name not in both}
 
 
 async def edit_outside(context: Context, task: Task) -> None:
@@ -404,15 +349,3 @@ async def edit_outside(context: Context, task: Task) -> None:
 
 def _draft_of(task: Task | None) -> str:
     return f"edit {task.uid}" if task is not None else "new task"
-
-
-def _text_of(context: Context, name: str, value: Any) -> str:
-    if name == "priority":
-        return vocab.priority_word(value)
-    if name == "depends_on":
-        return ", ".join(f"#{task.number}" for uid in value if (task := task_queries.any_task(context.db, uid))) or "—"
-    if name == "tags":
-        return " ".join(f"#{safe_line(tag)}" for tag in value) or "—"
-    if name in task_fields.FIELDS and value is not None:
-        return task_fields.FIELDS[name].long(value, task_fields.local_time(context.clock.now(), context.clock.zone))
-    return value or "—"

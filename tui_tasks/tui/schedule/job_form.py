@@ -23,8 +23,9 @@ from tui_tasks.dialects.requests import job_syntax
 from tui_tasks.dialects.requests.job_syntax import Times
 from tui_tasks.text.safe import is_blank, safe_line
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.edit_conflicts import ConflictScreen
 from tui_tasks.tui.inputs.editor import LongText
-from tui_tasks.tui.inputs.form_screen import ChoiceLine, ConflictScreen, FormScreen, Option
+from tui_tasks.tui.inputs.form_screen import ChoiceLine, FormScreen, Option
 from tui_tasks.tui.inputs.line_inputs import WordLine
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
