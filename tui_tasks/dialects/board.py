@@ -14,10 +14,10 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import task_queries, task_records, task_search
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.long_replies import After, ArrayWriter, Brief, LongValue, TextWriter, page_array
-from tui_tasks.dialects.requests import arguments
+from tui_tasks.dialects.requests import StatusWords, arguments
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 from tui_tasks.dialects.requests.tool_actions import Actions
-from tui_tasks.dialects.tool_table import Call, StatusWords, Table, require_one_of
+from tui_tasks.dialects.tool_table import INTEGER, Call, Table, list_of, object_of, require_one_of
 
 BOARD = Table()
 
@@ -258,6 +258,9 @@ TASK.make_tool(
     "The task board: tasks with priority, tags and domain. Use it for work sorted by urgency and topic, with "
     "results worth keeping. Each action takes the arguments in parentheses.",
     refusal=_refused,
+    output=object_of(
+        "", task=object_of("task_id title status"), tasks=list_of(object_of("task_id title status")), total=INTEGER
+    ),
 )
 
 
@@ -375,4 +378,5 @@ MEMORY.make_tool(
     BOARD,
     "memory",
     "Results of completed tasks, kept even if the task is deleted. Search them before you repeat work.",
+    output=object_of(""),
 )

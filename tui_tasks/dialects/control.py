@@ -36,7 +36,7 @@ from tui_tasks.dialects.requests.arguments import (
     without_words,
 )
 from tui_tasks.dialects.requests.confinement import is_visible, visible_tools
-from tui_tasks.dialects.tool_table import Call, Table, Tool, Wait
+from tui_tasks.dialects.tool_table import INTEGER, TEXT, Call, Table, Tool, Wait, list_of, object_of
 from tui_tasks.text.times import SECOND
 
 ASKS = Table()
@@ -69,7 +69,7 @@ class _Ask(Arguments):
         return problems_with(question if isinstance(question, str) else "", texts)
 
 
-@ASKS.tool("ask", _Ask, writes=True, waits=True)
+@ASKS.tool("ask", _Ask, writes=True, waits=True, output=object_of("", answer=TEXT, at=TEXT, ask=TEXT, state=TEXT))
 def ask(call: Call, given: _Ask) -> Wait:
     """Ask the human, for approval and for decisions that are not yours.
 
@@ -101,7 +101,7 @@ class _AnswerOf(Arguments):
     wait: Annotated[float, Meta(ge=0, le=MAX_WAIT, description="Seconds to wait.")] = 0
 
 
-@ASKS.tool("control:answer_of", _AnswerOf, waits=True)
+@ASKS.tool("control:answer_of", _AnswerOf, waits=True, output=object_of("ask state answer at", ask=TEXT, state=TEXT))
 def answer_of(call: Call, given: _AnswerOf) -> Any:
     """Read the human's answer to your earlier question; `state`: open, answered, withdrawn or timeout."""
     asked = ask_queries.own_ask(call.db, call.agent, given.ask)
@@ -182,7 +182,12 @@ class _Hello(Arguments):
     tools: Annotated[list[Name], Meta(description="In full: names, dialects, or all.")] = []
 
 
-@CONTROL.tool("control:hello", _Hello, while_paused=True)
+@CONTROL.tool(
+    "control:hello",
+    _Hello,
+    while_paused=True,
+    output=object_of("protocol version agent list read_only seq", agent=TEXT, seq=INTEGER),
+)
 def hello(call: Call, given: _Hello) -> dict[str, Any]:
     """Learn your name here and the tools, in brief; name those that you want in full.
 
@@ -264,7 +269,12 @@ class _History(Arguments):
     task: Annotated[TaskUid, Meta(description="Only of this task.")] | None = None
 
 
-@CONTROL.tool("control:history", _History, while_paused=True)
+@CONTROL.tool(
+    "control:history",
+    _History,
+    while_paused=True,
+    output=object_of("entries next", entries=list_of(object_of("event seq at actor"))),
+)
 def history(call: Call, given: _History) -> dict[str, Any]:
     """Read who changed what, when and why, with old and new values. Oldest first.
 

@@ -29,7 +29,7 @@ from tui_tasks.core.unjournaled.connections import AgentConnection
 from tui_tasks.core.vocab import CLAIM_LEASE_SECONDS
 from tui_tasks.dialects.control_tasks import OneTask
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, TaskUid, Text, Uid
-from tui_tasks.dialects.tool_table import Call, Table
+from tui_tasks.dialects.tool_table import FULL_TASK, INTEGER, TEXT, Call, Table, list_of, object_of, or_null
 from tui_tasks.text.times import DAY, SECOND
 
 KEYS: Final = (
@@ -160,7 +160,7 @@ class _Agents(Arguments):
     after: Annotated[Name, Meta(description="The last one read.")] | None = None
 
 
-@CLAIMS.tool("control:agents", _Agents, while_paused=True)
+@CLAIMS.tool("control:agents", _Agents, while_paused=True, output=list_of(object_of("agent state")))
 def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
     """List sessions of agent programs and agents of this channel, oldest first, with their states.
 
@@ -169,7 +169,7 @@ def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
     return agents_page(call.db, call.now, everyone=given.everyone, limit=given.limit, after=given.after)
 
 
-@CLAIMS.tool("control:undo", Nothing, writes=True, in_steps=True)
+@CLAIMS.tool("control:undo", Nothing, writes=True, in_steps=True, output=object_of("undone", undone=INTEGER))
 def undo(call: Call, given: Nothing) -> dict[str, int]:
     """Undo your newest change that still stands; a request or a batch is one. Others' changes stay."""
     within = call.only_list
@@ -183,7 +183,7 @@ class _RequestCheck(OneTask):
     check: Annotated[Name, Meta(description="One of them; default: all.")] | None = None
 
 
-@CLAIMS.tool("control:request_check", _RequestCheck, writes=True)
+@CLAIMS.tool("control:request_check", _RequestCheck, writes=True, output=object_of("uid verified", uid=TEXT))
 def request_check(call: Call, given: _RequestCheck) -> dict[str, Any]:
     """Run a task's checks, set by the human, now. The event check.finished and control:task have the results.
 
@@ -196,7 +196,7 @@ class _WorkReady(OneTask):
     summary: Annotated[Text, Meta(description="What you did, in a few sentences.")] | None = None
 
 
-@CLAIMS.tool("control:work_ready", _WorkReady, writes=True)
+@CLAIMS.tool("control:work_ready", _WorkReady, writes=True, output=object_of("uid state", uid=TEXT, state=TEXT))
 def work_ready(call: Call, given: _WorkReady) -> dict[str, Any]:
     """Report your work on a task as ready for review. Only for a task on which the human started you.
 
@@ -211,7 +211,7 @@ class _Claim(Arguments):
     uid: Annotated[TaskUid, Meta(description="This task; default: the next.")] | None = None
 
 
-@CLAIMS.tool("control:claim", _Claim, writes=True, subject="uid")
+@CLAIMS.tool("control:claim", _Claim, writes=True, subject="uid", output=or_null(object_of("")))
 def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
     """Take a task: `uid`, else the most urgent, then oldest pending one without open dependencies.
 
@@ -257,13 +257,20 @@ class _ClaimArguments(Arguments):
     claim: Uid
 
 
-@CLAIMS.tool("control:heartbeat", _ClaimArguments, writes=True, while_paused=True)
+@CLAIMS.tool(
+    "control:heartbeat",
+    _ClaimArguments,
+    writes=True,
+    while_paused=True,
+    idempotent=True,
+    output=object_of("claim expires_at", claim=TEXT, expires_at=TEXT),
+)
 def heartbeat(call: Call, given: _ClaimArguments) -> dict[str, Any]:
     """Keep a claimed task: its lease restarts now."""
     return _claim_json(call.run(ExtendClaim(call.agent, given.claim)))
 
 
-@CLAIMS.tool("control:release", _ClaimArguments, writes=True, while_paused=True)
+@CLAIMS.tool("control:release", _ClaimArguments, writes=True, while_paused=True, output=FULL_TASK)
 def release(call: Call, given: _ClaimArguments) -> dict[str, Any]:
     """Return a claimed task as pending."""
     return call.full(call.run(ReleaseClaim(call.agent, given.claim)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
@@ -27,7 +27,10 @@ from tui_tasks.dialects.requests.arguments import (
     Text,
     Uid,
 )
-from tui_tasks.dialects.tool_table import Call, Table
+from tui_tasks.dialects.tool_table import FULL_TASK, INTEGER, TEXT, Call, Table, list_of, object_of
+
+_FOUND: Final = object_of("uid number name status list agent priority updated_at", uid=TEXT, number=INTEGER)
+
 
 TASKS = Table()
 # Some arguments are called `list`.
@@ -42,7 +45,7 @@ class OneTask(Arguments):
     uid: TaskUid
 
 
-@TASKS.tool("control:task", OneTask)
+@TASKS.tool("control:task", OneTask, output=FULL_TASK)
 def show_task(call: Call, given: OneTask) -> dict[str, Any]:
     """Read one task with every field. Its `version`, as `if_version`, makes a write fail if it has changed."""
     return call.full(task_queries.task(call.db, given.uid))
@@ -65,7 +68,7 @@ class _Find(Arguments):
     after: Annotated[TaskUid, Meta(description="The `next` of the last page.")] | None = None
 
 
-@TASKS.tool("control:find", _Find)
+@TASKS.tool("control:find", _Find, output=object_of("tasks next", tasks=list_of(_FOUND)))
 def find(call: Call, given: _Find) -> dict[str, Any]:
     """Find tasks in all lists that match every argument, oldest first. With only `list` it reads that whole list.
 
@@ -113,7 +116,7 @@ def _found_json(task: Task, home: TaskList) -> dict[str, Any]:
     }
 
 
-@TASKS.tool("control:lists", Nothing)
+@TASKS.tool("control:lists", Nothing, output=list_of(object_of("name kind plan_id counts", name=TEXT, kind=TEXT)))
 def lists(call: Call, given: Nothing) -> Any:
     """Read all lists and plans, oldest first, with counts by status."""
     only = call.only_list
@@ -204,7 +207,7 @@ def _priority(given: Any) -> int | None:
     return number if vocab.URGENT <= number <= MAX_PRIORITY else None
 
 
-@TASKS.tool("control:update_task", _Update, writes=True, subject="uid")
+@TASKS.tool("control:update_task", _Update, writes=True, subject="uid", idempotent=True, output=FULL_TASK)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Set any field of any task, its list and its place, in one change; null clears a field.
 
@@ -266,7 +269,13 @@ class _OnePlan(Arguments):
     plan_id: Uid
 
 
-@TASKS.tool("control:delete_plan", _OnePlan, writes=True)
+@TASKS.tool(
+    "control:delete_plan",
+    _OnePlan,
+    writes=True,
+    destructive=True,
+    output=object_of("plan_id deleted", plan_id=TEXT, deleted=INTEGER),
+)
 def delete_plan(call: Call, given: _OnePlan) -> dict[str, Any]:
     """Delete a plan with its tasks. The human can undo it."""
     plan = call.run(DeletePlan(given.plan_id))

@@ -13,9 +13,10 @@ from tui_tasks.core.errors import InvalidArgument, NotFound, Problem
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.dialects.requests import StatusWords
 from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.requests.task_references import full_uid, may_be_task
-from tui_tasks.dialects.tool_table import Call, StatusWords, Table
+from tui_tasks.dialects.tool_table import Call, Table
 
 PLANS = Table()
 HIGHEST = 1_000_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
@@ -28,7 +28,7 @@ from tui_tasks.dialects.plan_tasks import (
 )
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.requests.tool_actions import Actions
-from tui_tasks.dialects.tool_table import Call, require_one_of
+from tui_tasks.dialects.tool_table import TEXT, Call, list_of, object_of, or_null, require_one_of
 
 TASKS = Actions(
     {
@@ -53,6 +53,11 @@ MAX_NOTES = 100
 
 TASKS.action("create_plan", NewPlan, writes=True)(create_plan)
 TASKS.action("add_tasks", MoreTasks, writes=True)(add_tasks)
+
+
+_PLANNED: Final = object_of("id title status", id=TEXT, title=TEXT, status=TEXT)
+_PENDING: Final = object_of("tasks suggested_next", tasks=list_of(_PLANNED))
+_STATE: Final = object_of("task_id agent_id saved_at")
 
 
 class _Nothing(Arguments):
@@ -235,18 +240,40 @@ TASKS.make_tool(
     "Plans: tasks with agents and saved states, across sessions. Each action takes the arguments in parentheses.",
 )
 
-PLANS.tool("create_plan", NewPlan, writes=True, same_as=("tasks", "create_plan"))(create_plan)
-PLANS.tool("get_plans", _Plans, same_as=("tasks", "list_plans"))(list_plans)
-PLANS.tool("get_pending_tasks", _Pending, same_as=("tasks", "pending"))(pending)
-PLANS.tool("update_task", _Update, writes=True, subject="id", same_as=("tasks", "update"))(update)
-PLANS.tool("save_session_state", _SaveState, writes=True, subject="task_id", same_as=("tasks", "save_state"))(
-    save_state
-)
-PLANS.tool("get_session_state", _GetState, same_as=("tasks", "get_state"))(get_state)
-PLANS.tool("link_task_nodes", _LinkNodes, writes=True, subject="task_id", same_as=("tasks", "link_nodes"))(link_nodes)
+PLANS.tool(
+    "create_plan",
+    NewPlan,
+    writes=True,
+    same_as=("tasks", "create_plan"),
+    output=object_of("plan_id title tasks", plan_id=TEXT, tasks=list_of(_PLANNED)),
+)(create_plan)
+PLANS.tool("get_plans", _Plans, same_as=("tasks", "list_plans"), output=object_of("plans"))(list_plans)
+PLANS.tool("get_pending_tasks", _Pending, same_as=("tasks", "pending"), output=_PENDING)(pending)
+PLANS.tool(
+    "update_task", _Update, writes=True, subject="id", same_as=("tasks", "update"), idempotent=True, output=_PLANNED
+)(update)
+PLANS.tool(
+    "save_session_state",
+    _SaveState,
+    writes=True,
+    subject="task_id",
+    same_as=("tasks", "save_state"),
+    idempotent=True,
+    output=_STATE,
+)(save_state)
+PLANS.tool("get_session_state", _GetState, same_as=("tasks", "get_state"), output=or_null(_STATE))(get_state)
+PLANS.tool(
+    "link_task_nodes",
+    _LinkNodes,
+    writes=True,
+    subject="task_id",
+    same_as=("tasks", "link_nodes"),
+    idempotent=True,
+    output=object_of("task_id node_ids"),
+)(link_nodes)
 
 
-@PLANS.tool("get_my_tasks", _Pending, same_as=("tasks", "pending"))
+@PLANS.tool("get_my_tasks", _Pending, same_as=("tasks", "pending"), output=_PENDING)
 def get_my_tasks(call: Call, given: _Pending) -> dict[str, Any]:
     """Read the open tasks that are yours alone (or `agent_id`'s)."""
     return _pending(call, given, given.agent_id or call.agent, alone=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, cast, get_type_hints
+from typing import Annotated, Any, Final, Literal, cast, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -24,8 +24,12 @@ from tui_tasks.core.schedule.fire_times import system_zone, timing_errors
 from tui_tasks.core.schedule.policy import YEAR_SECONDS, Settings
 from tui_tasks.dialects.long_replies import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
-from tui_tasks.dialects.tool_table import Call, Table, Wait, require_one_of
+from tui_tasks.dialects.tool_table import TEXT, Call, Table, Wait, list_of, object_of, require_one_of
 from tui_tasks.text.times import SECOND
+
+_JOB: Final = object_of("uuid name type state", uuid=TEXT, name=TEXT)
+_RUN: Final = object_of("run_id uuid trigger decision outcome", run_id=TEXT)
+
 
 SCHEDULER = Table()
 DEFAULT_WAIT = 300
@@ -107,7 +111,7 @@ class _Filter(Arguments):
     type: list[Type] = []
 
 
-@SCHEDULER.tool("scheduler:list_tasks", _Filter)
+@SCHEDULER.tool("scheduler:list_tasks", _Filter, output=list_of(_JOB))
 def list_tasks(call: Call, given: _Filter) -> Any:
     """List the jobs, oldest first; check it before you create one."""
     return page_array(call.db, job_queries.each_job(call.db, states=given.state, types=given.type), None, job_json)
@@ -117,7 +121,7 @@ class _Named(Arguments):
     name: Annotated[Name, Meta(description="Part of it, any case.")]
 
 
-@SCHEDULER.tool("scheduler:find_task_by_name", _Named)
+@SCHEDULER.tool("scheduler:find_task_by_name", _Named, output=list_of(_JOB))
 def find_task_by_name(call: Call, given: _Named) -> Any:
     """Find jobs by part of their name, oldest first."""
     return page_array(call.db, job_queries.each_job(call.db, name=given.name), None, job_json)
@@ -127,7 +131,7 @@ class _One(Arguments):
     uuid: Uid
 
 
-@SCHEDULER.tool("scheduler:show_task", _One)
+@SCHEDULER.tool("scheduler:show_task", _One, output=_JOB)
 def show_task(call: Call, given: _One) -> dict[str, Any]:
     """Read one job: its prompt, next run and last result."""
     job = job_queries.job(call.db, given.uuid)
@@ -142,14 +146,14 @@ class _Run(Arguments):
     force: Annotated[bool, Meta(description="The user asked for it (rule S3).")] = False
 
 
-@SCHEDULER.tool("scheduler:run_task", _Run, writes=True)
+@SCHEDULER.tool("scheduler:run_task", _Run, writes=True, output=object_of("uuid run_id state"))
 def run_task(call: Call, given: _Run) -> dict[str, Any]:
     """Start an ad hoc job now, others only with `force`. It runs in the background: see scheduler:wait_for_task."""
     run = call.run(RunJob(given.uuid, given.context, given.force))
     return {"uuid": given.uuid, "run_id": run.uid, "state": "running"}
 
 
-@SCHEDULER.tool("scheduler:delete_task", _One, writes=True)
+@SCHEDULER.tool("scheduler:delete_task", _One, writes=True, destructive=True, output=_JOB)
 def delete_task(call: Call, given: _One) -> dict[str, Any]:
     """Delete a job; its run is ended first."""
     return job_json(call.run(DeleteJob(given.uuid)))
@@ -200,19 +204,19 @@ def _create_job(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, 
     return job_json(job)
 
 
-@SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True)
+@SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True, output=_JOB)
 def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
     """Create a job that repeats by a cron schedule. First check for one like it."""
     return _create_job(call, given, "scheduled", schedule=given.schedule.fields())
 
 
-@SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True)
+@SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True, output=_JOB)
 def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
     """Create a job that runs at given times. First check for one like it."""
     return _create_job(call, given, "planned", plan=tuple(given.plan))
 
 
-@SCHEDULER.tool("scheduler:create_adhoc_task", _Adhoc, writes=True)
+@SCHEDULER.tool("scheduler:create_adhoc_task", _Adhoc, writes=True, output=_JOB)
 def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
     """Create a job that runs only when it is started."""
     return _create_job(call, given, "adhoc")
@@ -223,7 +227,9 @@ class _WaitForTask(Arguments):
     timeout: Annotated[float, Meta(ge=0, le=YEAR_SECONDS, description="Seconds.")] = DEFAULT_WAIT
 
 
-@SCHEDULER.tool("scheduler:wait_for_task", _WaitForTask, waits=True)
+@SCHEDULER.tool(
+    "scheduler:wait_for_task", _WaitForTask, waits=True, output=object_of("uuid run_id state outcome result")
+)
 def wait_for_task(call: Call, given: _WaitForTask) -> Any:
     """Wait for the end of a running job with dedicated_context, retries included; outcome null: it never ran."""
     job = job_queries.job(call.db, given.uuid)
@@ -302,7 +308,7 @@ _SETTING_FIELDS = [(name, kind, None) for name, kind in _SETTINGS.items()]
 _UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_FIELDS, bases=(_Update,), kw_only=True))
 
 
-@SCHEDULER.tool("scheduler:update_task", _UpdateOfSettings, writes=True)
+@SCHEDULER.tool("scheduler:update_task", _UpdateOfSettings, writes=True, idempotent=True, output=_JOB)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Change a job: at least one field. Defaults in brackets, else 0 for none."""
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
@@ -314,13 +320,13 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
     return job_json(call.run(EditJob(given.uuid, changes, settings)))
 
 
-@SCHEDULER.tool("scheduler:enable_task", _One, writes=True)
+@SCHEDULER.tool("scheduler:enable_task", _One, writes=True, idempotent=True, output=_JOB)
 def enable_task(call: Call, given: _One) -> dict[str, Any]:
     """Switch a disabled job on again."""
     return job_json(call.run(EnableJob(given.uuid)))
 
 
-@SCHEDULER.tool("scheduler:disable_task", _One, writes=True)
+@SCHEDULER.tool("scheduler:disable_task", _One, writes=True, idempotent=True, output=_JOB)
 def disable_task(call: Call, given: _One) -> dict[str, Any]:
     """Switch a job off; a started run continues."""
     return job_json(call.run(DisableJob(given.uuid)))
@@ -331,7 +337,7 @@ class _Runs(Arguments):
     limit: Annotated[int, Meta(ge=1, le=MAX_RUNS)] = 20
 
 
-@SCHEDULER.tool("scheduler:get_runs", _Runs)
+@SCHEDULER.tool("scheduler:get_runs", _Runs, output=object_of("runs", runs=list_of(_RUN)))
 def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
     """Read a job's runs, newest first, and missed due times with the reason; outcome null: still running."""
     job = job_queries.job(call.db, given.uuid)
@@ -345,7 +351,7 @@ class _Finish(Arguments):
     result: Annotated[Text, Meta(description="The result.")] | None = None
 
 
-@SCHEDULER.tool("scheduler:finish_run", _Finish, writes=True)
+@SCHEDULER.tool("scheduler:finish_run", _Finish, writes=True, output=_RUN)
 def finish_run(call: Call, given: _Finish) -> dict[str, Any]:
     """Report the end of a run that the event run.requested gave you."""
     run = call.run(FinishRun(given.run_id, given.outcome, given.result))

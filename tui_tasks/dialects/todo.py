@@ -18,8 +18,9 @@ from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.long_replies import ArrayWriter
+from tui_tasks.dialects.requests import StatusWords
 from tui_tasks.dialects.requests.arguments import Arguments, schema
-from tui_tasks.dialects.tool_table import Call, StatusWords, Table
+from tui_tasks.dialects.tool_table import Call, Table, list_of, object_of
 
 TODO = Table()
 LEAST = 2
@@ -262,7 +263,16 @@ def _refused(refusal: Refusal) -> dict[str, Any]:
     return {"success": False, "error": refusal.message}
 
 
-@TODO.tool("todo", TodoArguments, writes=True, refusal=_refused, in_steps=_may_be_long)
+@TODO.tool(
+    "todo",
+    TodoArguments,
+    writes=True,
+    refusal=_refused,
+    in_steps=_may_be_long,
+    destructive=True,
+    idempotent=True,
+    output=object_of("", todos=list_of(object_of("id content status"))),
+)
 def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     """Write your todo list: replace it, or merge items into it by their ids.
 

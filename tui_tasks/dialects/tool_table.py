@@ -1,5 +1,5 @@
-"""What all dialects share: the table of tools, the call that a tool receives, and the words for the statuses; and the
-table of all tools, which the channel, the command line and MCP serve.
+"""What all dialects share: the table of tools, the call that a tool receives, schemas of results; and the table of
+all tools, which the channel, the command line and MCP serve.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 import msgspec
 
-from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
@@ -24,6 +23,30 @@ from tui_tasks.dialects.requests import Identity, own_list
 from tui_tasks.dialects.requests.arguments import Arguments
 
 A = TypeVar("A", bound=Arguments)
+Shape = dict[str, Any]
+"""A JSON schema of results: what each holds; it may hold more."""
+TEXT: Final[Shape] = {"type": "string"}
+INTEGER: Final[Shape] = {"type": "integer"}
+ANY_OBJECT: Final[Shape] = {"type": "object"}
+
+
+def object_of(required: str, **others: Shape) -> Shape:
+    """Return the schema of an object with some members `required`; others are optional. The schema of a member may be
+    given.
+    """
+    names = required.split()
+    made: Shape = {"type": "object", "properties": {name: others.get(name, {}) for name in [*names, *others]}}
+    return {**made, "required": names} if names else made
+
+
+def list_of(item: Shape) -> Shape:
+    """Return the schema of a list of such items."""
+    return {"type": "array", "items": item}
+
+
+def or_null(shape: Shape) -> Shape:
+    """Return the schema of what may be null."""
+    return {"anyOf": [shape, {"type": "null"}]}
 
 
 class SubscriptionControl(Protocol):
@@ -157,6 +180,12 @@ class Call(msgspec.Struct):
         return self.reading.state_cache.list_by_id(task.list_id)
 
 
+FULL_TASK: Final = object_of(
+    "uid list name description status priority version", uid=TEXT, priority=INTEGER, version=INTEGER
+)
+"""The schema of `Call.full`."""
+
+
 class Wait(msgspec.Struct):
     """Returned by a tool whose reply comes later.
 
@@ -189,6 +218,7 @@ class Tool(msgspec.Struct, frozen=True):
         handler: returns the result of a call.
         writes: whether a call with these arguments writes.
         subject: returns the uid of the task that a call changes; None if it does not change exactly one.
+        output: the JSON schema of its results.
         ever_writes: whether some calls write.
         ever_names_task: whether some calls change exactly one named task.
         waits: whether its reply may wait for something to happen.
@@ -199,6 +229,8 @@ class Tool(msgspec.Struct, frozen=True):
         in_steps: whether a call with these arguments is written in steps, because it may be long and others must be
             able to write; None: never.
         argument_names: the names of its arguments.
+        destructive: whether an agent cannot undo what it does; the human can undo everything.
+        idempotent: whether a second equal call changes nothing more.
     """
 
     name: str
@@ -207,6 +239,7 @@ class Tool(msgspec.Struct, frozen=True):
     handler: Callable[[Call, Any], Any]
     writes: Callable[[Any], bool]
     subject: Callable[[Any], str | None]
+    output: Shape
     ever_writes: bool = False
     ever_names_task: bool = False
     waits: bool = False
@@ -216,6 +249,8 @@ class Tool(msgspec.Struct, frozen=True):
     same_as: tuple[str, str] | None = None
     in_steps: Callable[[Any], bool] | None = None
     argument_names: frozenset[str] = frozenset()
+    destructive: bool = False
+    idempotent: bool = False
 
 
 class Table:
@@ -250,6 +285,9 @@ class Table:
         while_paused: bool = False,
         in_steps: bool | Callable[[A], bool] = False,
         same_as: tuple[str, str] | None = None,
+        output: Shape = ANY_OBJECT,
+        destructive: bool = False,
+        idempotent: bool = False,
     ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
         """Return a decorator that declares a tool; the handler's docstring is the description that agents read.
 
@@ -273,6 +311,9 @@ class Table:
                 in_steps=in_steps if callable(in_steps) else (lambda _: True) if in_steps else None,
                 same_as=same_as,
                 argument_names=frozenset(arguments.__struct_fields__),
+                output=output,
+                destructive=destructive,
+                idempotent=idempotent,
             )
             return handler
 
@@ -305,32 +346,6 @@ def _unwrapped(text: str) -> str:
     return "\n".join(" ".join(line.strip() for line in paragraph.splitlines()) for paragraph in paragraphs)
 
 
-class StatusWords:
-    """A dialect's words for the six statuses (docs: protocol, section 4)."""
-
-    def __init__(self, words: Mapping[str, str]) -> None:
-        assert set(words) == set(vocab.STATUSES)
-        self.words = dict(words)
-        self._status_of: dict[str, str] = {}
-        for status, word in words.items():
-            if word == status or word not in self._status_of:
-                self._status_of[word] = status
-
-    def word(self, status: str) -> str:
-        """Return the word for a status."""
-        return self.words[status]
-
-    def status_of(self, word: str, current: str | None = None) -> str:
-        """Return the status for a word; if the word already stands for `current`, that."""
-        if current is not None and self.words[current] == word:
-            return current
-        return self._status_of[word]
-
-    def statuses(self, word: str) -> list[str]:
-        """Return the statuses that have that word."""
-        return [status for status, words in self.words.items() if words == word]
-
-
 def require_one_of(argument: str, given: Mapping[str, Any]) -> None:
     """Refuse a call without any of the given arguments.
 
@@ -344,15 +359,7 @@ def require_one_of(argument: str, given: Mapping[str, Any]) -> None:
 # The modules in the order in which their tools are listed; each has its table under its own name in capitals.
 _MODULES: Final = ("control", "tasklist", "board", "todo", "scheduler", "plans")
 # The module by the part of a tool's name before the colon.
-_BY_NAME: Final = {
-    "control": "control",
-    "tasklist": "tasklist",
-    "task": "board",
-    "memory": "board",
-    "todo": "todo",
-    "scheduler": "scheduler",
-    "tasks": "plans",
-}
+_BY_NAME: Final = {module: module for module in _MODULES} | {"task": "board", "memory": "board", "tasks": "plans"}
 
 
 class _AllTools(Table):

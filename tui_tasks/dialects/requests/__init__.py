@@ -1,12 +1,15 @@
-"""Requests, which all dialects share: who makes them, strict JSON, arguments, task references; and the words that
-people type for tasks, filters and jobs.
+"""Requests, which all dialects share: who makes them, a dialect's list and words for statuses, strict JSON, arguments,
+task references; and the words that people type for tasks, filters and jobs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+
+from tui_tasks.core import vocab
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
@@ -46,3 +49,29 @@ class Identity(msgspec.Struct, frozen=True):
 def own_list(dialect: str, project: str | None) -> str:
     """Return the name of a dialect's own list, in a project or outside any (docs: protocol, section 5)."""
     return dialect if project is None else f"{project}/{dialect}"
+
+
+class StatusWords:
+    """A dialect's words for the six statuses (docs: protocol, section 4)."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        assert set(words) == set(vocab.STATUSES)
+        self.words = dict(words)
+        self._status_of: dict[str, str] = {}
+        for status, word in words.items():
+            if word == status or word not in self._status_of:
+                self._status_of[word] = status
+
+    def word(self, status: str) -> str:
+        """Return the word for a status."""
+        return self.words[status]
+
+    def status_of(self, word: str, current: str | None = None) -> str:
+        """Return the status for a word; if the word already stands for `current`, that."""
+        if current is not None and self.words[current] == word:
+            return current
+        return self._status_of[word]
+
+    def statuses(self, word: str) -> list[str]:
+        """Return the statuses that have that word."""
+        return [status for status, words in self.words.items() if words == word]

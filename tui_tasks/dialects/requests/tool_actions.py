@@ -12,7 +12,7 @@ import msgspec
 
 from tui_tasks.core.errors import Problem, Refusal
 from tui_tasks.dialects.requests.arguments import Arguments, is_blank
-from tui_tasks.dialects.tool_table import Call, Table, docstring
+from tui_tasks.dialects.tool_table import ANY_OBJECT, Call, Shape, Table, docstring
 
 A = TypeVar("A", bound=Arguments)
 _PLACE_HINT: Final = ': it goes under "arguments", beside "action"'
@@ -58,7 +58,13 @@ class Actions:
         return register
 
     def make_tool(
-        self, table: Table, name: str, description: str, *, refusal: Callable[[Refusal], Any] | None = None
+        self,
+        table: Table,
+        name: str,
+        description: str,
+        *,
+        refusal: Callable[[Refusal], Any] | None = None,
+        output: Shape = ANY_OBJECT,
     ) -> None:
         """Add the tool to a table. Its description ends with a paragraph for each action."""
 
@@ -72,7 +78,9 @@ class Actions:
         handle.__doc__ = "\n\n".join([description, *signatures])
         writes = self._writes if any(of.writes for of in self._actions.values()) else False
         subject = self._subject if any(of.subject for of in self._actions.values()) else None
-        table.tool(name, self._all_arguments(name), writes=writes, subject=subject, refusal=refusal)(handle)
+        table.tool(name, self._all_arguments(name), writes=writes, subject=subject, refusal=refusal, output=output)(
+            handle
+        )
 
     def _writes(self, given: Any) -> bool:
         return self._actions[given.action].writes
