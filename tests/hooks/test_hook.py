@@ -195,7 +195,7 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
         env=environment(tmp_path),
         check=True,
     )
-    ours = [f"tui_tasks.hooks.{name}" for name in ("hook_folder", "hook_command")]
+    ours = [f"tui_tasks.hooks.{name}" for name in ("hook_folder", "hook_process", "hook_command")]
     assert set(done.stdout.decode().split()) <= {
         "errno",
         "tui_tasks",

@@ -25,7 +25,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents import session_rules
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
-from tui_tasks.hooks import hook_command
+from tui_tasks.hooks import hook_process
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 
@@ -117,8 +117,8 @@ def starters(program: str) -> tuple[Starter, ...]:
     An ancestor further up may be another agent, which started the program.
     """
     parent = os.getppid()
-    pids = dict.fromkeys((parent, hook_command.above_shells(parent)))
-    above = (Starter(Process(*processes.identity(pid)), hook_command.is_shared(program, pid)) for pid in pids)
+    pids = dict.fromkeys((parent, hook_process.above_shells(parent)))
+    above = (Starter(Process(*processes.identity(pid)), hook_process.is_shared(program, pid)) for pid in pids)
     return tuple(starter for starter in above if starter.process.boot and starter.process.born)
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tui_tasks.hooks import hook_command, hook_forms, screen_presence
+from tui_tasks.hooks import hook_forms, hook_process, screen_presence
 from tui_tasks.hooks.hook_folder import Folder, Head, put_payload
 from tui_tasks.hooks.replies import answer_pipes, message_folders
 
@@ -34,7 +34,7 @@ def deliver(folder: Folder, head: Head, body: bytes) -> bool:
     if session_folder is None:
         return False
     with session_folder:
-        if not hook_command.is_below(message_folders.process(session_folder), head):
+        if not hook_process.is_below(message_folders.process(session_folder), head):
             return False
         if message_folders.PAUSE in session_folder.names() and _hold_tool(folder, session_folder, head, event):
             return False
@@ -95,7 +95,7 @@ def _hold_tool(folder: Folder, session_folder: Folder, head: Head, event: str) -
         return False
     until = time.monotonic() + (screen_presence.longest_wait(folder, program) or 0)
     started_by = os.getppid()
-    while time.monotonic() < until and hook_command.waits_for_hook(head, started_by):
+    while time.monotonic() < until and hook_process.waits_for_hook(head, started_by):
         time.sleep(_LOOK)
         if message_folders.PAUSE not in session_folder.names() or any(
             file.kind == message_folders.STOP for file in message_folders.files(session_folder)
@@ -178,7 +178,7 @@ def _wait(folder: Folder, head: Head, wait: float, pipe: int, is_answered: Calla
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     until = time.monotonic() + wait
-    while (left := until - time.monotonic()) > 0 and hook_command.waits_for_hook(head, started_by):
+    while (left := until - time.monotonic()) > 0 and hook_process.waits_for_hook(head, started_by):
         if poll.poll(min(left, _LOOK_FOR_ANSWER) * 1000) and is_answered():
             return
         if screen_presence.longest_wait(folder, str(head["program"])) is None:
