@@ -3,10 +3,10 @@
 import pytest
 
 from tests.conftest import START
-from tui_tasks.channel.request_reader import checked_agent_name
 from tui_tasks.core import agent_names, vocab
 from tui_tasks.core.errors import InvalidRequest, ReservedName
 from tui_tasks.core.operations.tasks import EnsureList
+from tui_tasks.dialects.requests import checked_agent_name
 from tui_tasks.tui.agents import agent_text
 
 OF_THE_HUMAN = (

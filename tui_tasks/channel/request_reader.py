@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tui_tasks.core import vocab
 from tui_tasks.core.errors import (
     Forbidden,
     InvalidArgument,
@@ -29,6 +28,8 @@ from tui_tasks.dialects.requests import (
     REASONING_KEYS,
     TOOL_KEYS,
     Identity,
+    checked_agent_name,
+    checked_name,
     strict_json,
 )
 from tui_tasks.dialects.requests.arguments import Arguments, decode
@@ -48,9 +49,6 @@ _EXAMPLE: Final = '{"tool": "tasklist:add_task", "arguments": {"name": "..."}}'
 # Refusals that are journaled as `agent.refused` (docs: protocol, section 3).
 JOURNALED_REFUSALS: Final = (Forbidden, ReservedName)
 DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel continues"
-# Agents' names that were checked and allowed.
-_allowed_names: Final[set[str]] = set()
-_MAX_ALLOWED_NAMES: Final = 1_000
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -207,40 +205,11 @@ def _first_value(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return None
 
 
-def checked_name(key: str, given: Any) -> str | None:
-    """Return the value of `agent`, `list` or `idempotency_key` if one is given.
-
-    Raises:
-        InvalidRequest: the value is no string, or it is blank or too long.
-    """
-    if given is None:
-        return None
-    if not isinstance(given, str) or not given.strip() or len(given) > vocab.MAX_NAME:
-        raise InvalidRequest(f"{key} is a string of 1 to {vocab.MAX_NAME} characters, not blank")
-    return given
-
-
 def _checked_version(version: Any) -> int | None:
     number = _integer(version)
     if version is not None and number is None:
         raise InvalidRequest("if_version is an integer, without quotes")
     return number
-
-
-def checked_agent_name(given: str | None, tool: str = "") -> str | None:
-    """Return an agent's name if it is allowed; `tool` is the requested tool, for the refusal.
-
-    Raises:
-        ReservedName, InvalidRequest: as `agent_names.refuse_misleading`.
-    """
-    if given is None or given in _allowed_names:
-        return given
-    from tui_tasks.core import agent_names  # most channels have one agent, and commands have none
-
-    agent_names.refuse_misleading(given, tool)
-    if len(_allowed_names) < _MAX_ALLOWED_NAMES:
-        _allowed_names.add(given)
-    return given
 
 
 class PendingRequest(msgspec.Struct):

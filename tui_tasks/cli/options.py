@@ -195,14 +195,14 @@ def check_speaker(options: argparse.Namespace) -> None:
     """
     if options.agent is None and options.list is None:
         return
-    from tui_tasks.channel import request_reader
     from tui_tasks.core.errors import ReservedName
+    from tui_tasks.dialects import requests
 
     tool = getattr(options, "tool", None) or ""
-    request_reader.checked_name("--list", options.list)
-    request_reader.checked_name("--agent", options.agent)
+    requests.checked_name("--list", options.list)
+    requests.checked_name("--agent", options.agent)
     try:
-        request_reader.checked_agent_name(options.agent, tool)
+        requests.checked_agent_name(options.agent, tool)
     except ReservedName as refused:
         if not options.read_only:
             _record_refusal(options, tool, refused)

@@ -210,7 +210,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
     import time
     from datetime import datetime
 
-    from tui_tasks.channel import request_reader
+    from tui_tasks.dialects import requests
     from tui_tasks.settings import paths
     from tui_tasks.settings.http_tokens import Tokens
     from tui_tasks.text.safe import safe_line
@@ -230,7 +230,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
         _record(options, "")
         print(f"{safe_line(options.name)} can no longer speak over HTTP.")
         return 0
-    agent = request_reader.checked_agent_name(request_reader.checked_name("NAME", options.name))
+    agent = requests.checked_agent_name(requests.checked_name("NAME", options.name))
     assert agent is not None
     what = "to read" if options.read_only else "to write"
     _record(options, f"Let {agent_names.display_name(agent)} use this database over HTTP, {what}")

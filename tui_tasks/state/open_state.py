@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 
-from tui_tasks.channel import request_reader
 from tui_tasks.channel.session import Session
 from tui_tasks.channel.waits import ask
 from tui_tasks.client.requests import ToolError, result
@@ -21,6 +20,7 @@ from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 from tui_tasks.core.read.tasks import task_json_sql, task_queries
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.dialects import requests
 from tui_tasks.dialects.requests import Identity, strict_json
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.settings import paths, project
@@ -74,9 +74,9 @@ def _identity(agent: str, list: str | None, of_project: str | None, *, read_only
     Raises:
         InvalidRequest: a name is invalid or reserved.
     """
-    request_reader.checked_name("agent", agent)
-    request_reader.checked_agent_name(agent)
-    request_reader.checked_name("list", list)
+    requests.checked_name("agent", agent)
+    requests.checked_agent_name(agent)
+    requests.checked_name("list", list)
     return Identity(agent, list, read_only, project=project.of_process(of_project))
 
 

@@ -5,11 +5,12 @@ task references; and the words that people type for tasks, filters and jobs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.errors import InvalidRequest
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
@@ -17,6 +18,11 @@ REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
 """The parts of an agent's reasoning, in the order in which they are shown (docs: protocol, section 2)."""
 # Keys that most requests do not have.
 EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
+
+
+# Agents' names that were checked and allowed.
+_allowed_names: Final[set[str]] = set()
+_MAX_ALLOWED_NAMES: Final = 1_000
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -49,6 +55,35 @@ class Identity(msgspec.Struct, frozen=True):
 def own_list(dialect: str, project: str | None) -> str:
     """Return the name of a dialect's own list, in a project or outside any (docs: protocol, section 5)."""
     return dialect if project is None else f"{project}/{dialect}"
+
+
+def checked_name(key: str, given: Any) -> str | None:
+    """Return the value of `agent`, `list` or `idempotency_key` if one is given.
+
+    Raises:
+        InvalidRequest: the value is no string, or it is blank or too long.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.strip() or len(given) > vocab.MAX_NAME:
+        raise InvalidRequest(f"{key} is a string of 1 to {vocab.MAX_NAME} characters, not blank")
+    return given
+
+
+def checked_agent_name(given: str | None, tool: str = "") -> str | None:
+    """Return an agent's name if it is allowed; `tool` is the requested tool, for the refusal.
+
+    Raises:
+        ReservedName, InvalidRequest: as `agent_names.refuse_misleading`.
+    """
+    if given is None or given in _allowed_names:
+        return given
+    from tui_tasks.core import agent_names  # most channels have one agent, and commands have none
+
+    agent_names.refuse_misleading(given, tool)
+    if len(_allowed_names) < _MAX_ALLOWED_NAMES:
+        _allowed_names.add(given)
+    return given
 
 
 class StatusWords:
