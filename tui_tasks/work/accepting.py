@@ -217,7 +217,7 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         is_merged = work_queries.stands(work, "work.merged")
         if not is_merged and work.state not in ("discarded", "failed"):
-            raise Conflict(f"the work is {work.state}: nothing to undo{self._next_step(work)}", state=work.state)
+            work_refusals.refuse_undo(self._store.db, work)
         with _one_line():
             if is_merged:
                 return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)
@@ -355,15 +355,6 @@ class Acceptance:
         discarded, notes = merge_steps.finish(self._store, work, intent, actor=HUMAN, clock=self._clock)
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, None if merge.is_empty else merge, (), checks, tuple(discarded), tuple(notes))
-
-    def _next_step(self, work: Work) -> str:
-        """Return what to do about work that is not over."""
-        db = self._store.db
-        task = task_queries.any_task(db, work.task_uid)
-        named = work_queries.reference(db, work, task.number) if task is not None else "TASK"
-        if work.state in ("ready", "conflict"):
-            return f"; `tui-tasks work review {named}` shows it, then merge or discard it"
-        return f"; `tui-tasks work show {named}` shows how far it is" if work.state in ("starting", "working") else ""
 
     def _prove(self, work: Work, merge: Merge, tree: str, review: Review, proof: Path | None) -> tuple[Check, ...]:
         """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it."""

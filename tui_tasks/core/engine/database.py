@@ -13,13 +13,13 @@ from tui_tasks.core.engine.driver import (
     BUSY_SECONDS,
     close_without_checkpoint,
     connect,
-    is_busy,
     needs_opening,
     overwrite_log_end,
     prepare,
     refuse_faulty_library,
     sqlite3,
     storage_errors,
+    write_ahead,
 )
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.engine.open_checks import naming_cut_log
@@ -81,7 +81,11 @@ class Database:
     def _connect(self) -> None:
         files = OpenFiles(self.path)
         uri = open_checks.uri(self.path, open_checks.read_query(self.path) if self.read_only else "mode=rw")
-        with open_checks.refusing(self.path), contextlib.ExitStack() as failed, naming_cut_log(files, self.path):
+        with (
+            open_checks.refusing(self.path),
+            contextlib.ExitStack() as failed,
+            naming_cut_log(files, self.path),
+        ):
             connection = connect(uri if self._is_file else self.path, timeout=BUSY_SECONDS, uri=True)
             failed.callback(connection.close)
             failed.callback(files.close)
@@ -136,21 +140,16 @@ class Database:
                 self.write_ahead()
 
     def write_ahead(self) -> None:
-        """Switch to a write-ahead log; wait for others who do so at the same moment, which SQLite does not.
+        """Switch to a write-ahead log.
 
         Raises:
             sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
         """
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self.sql("PRAGMA journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if not is_busy(error) or time.monotonic() > deadline:
-                    self._has_failed = True
-                    raise
-            time.sleep(0.002)  # SQLite itself does not wait here
+        try:
+            write_ahead(self._connection)
+        except sqlite3.OperationalError:
+            self._has_failed = True
+            raise
 
     def open_again(self) -> None:
         """Connect again after a read has failed: the file may be another one by now, or on another disk.
@@ -228,8 +227,7 @@ class Database:
 
     def query(self, query: Query) -> list[Any]:
         """Return all rows of a query that is built for one use."""
-        rows: list[Any] = self.sql(*query.sql()).fetchall()
-        return rows
+        return list(self.sql(*query.sql()))
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
         """Run SQL that Peewee does not write (pragmas, schema steps, `task_json_sql`)."""
@@ -383,25 +381,16 @@ class Database:
 
     def changes(self) -> int:
         """Return how many rows were written since the database was opened, without the additions of `add`."""
-        total: int = self._connection.total_changes - self._uncounted
-        return total
+        return int(self._connection.total_changes - self._uncounted)
 
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
         """Copy the database, as of one moment, into a new file, `pages` at a step."""
         make_private(path)
-        copy = connect(path)
-
-        def report(_: int, left: int, total: int) -> None:
-            if progress is not None:
-                progress(total - left, total)
-
-        try:
-            # In a read transaction the copy is of one moment, whatever is written meanwhile.
-            with self.transaction(write=False):
-                self.scalar("SELECT count(*) FROM sqlite_master")
-                self._connection.backup(copy, pages=pages, progress=report)
-        finally:
-            copy.close()
+        report = None if progress is None else lambda _, left, total: progress(total - left, total)
+        # In a read transaction the copy is of one moment, whatever is written meanwhile.
+        with contextlib.closing(connect(path)) as copy, self.transaction(write=False):
+            self.scalar("SELECT count(*) FROM sqlite_master")
+            self._connection.backup(copy, pages=pages, progress=report)
 
     def close(self) -> None:
         """Close the connection."""

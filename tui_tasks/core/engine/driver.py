@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final, NamedTuple
@@ -188,6 +189,23 @@ def is_storage_error(error: BaseException) -> bool:
 def is_busy(error: BaseException) -> bool:
     """Return whether another connection holds a lock that was needed."""
     return any(word in str(error) for word in ("locked", "busy"))
+
+
+def write_ahead(connection: Any) -> None:
+    """Switch to a write-ahead log; wait for others who do so at the same moment, which SQLite does not.
+
+    Raises:
+        sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = wal")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.002)
 
 
 def needs_opening(error: BaseException) -> bool:

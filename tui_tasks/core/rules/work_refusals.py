@@ -100,6 +100,21 @@ def refuse_state(db: Database, work: Work) -> NoReturn:
     raise Conflict(f"{what}{then}", state=work.state)
 
 
+def refuse_undo(db: Database, work: Work) -> NoReturn:
+    """Say that neither a merge nor a discard of a work stands, and what to do about the work.
+
+    Raises:
+        Conflict: always.
+    """
+    task = task_queries.any_task(db, work.task_uid)
+    named = work_queries.reference(db, work, task.number) if task is not None else "TASK"
+    then = {
+        **dict.fromkeys(("ready", "conflict"), f"; `tui-tasks work review {named}` shows it, then merge or discard it"),
+        **dict.fromkeys(("starting", "working"), f"; `tui-tasks work show {named}` shows how far it is"),
+    }.get(work.state, "")
+    raise Conflict(f"the work is {work.state}: nothing to undo{then}", state=work.state)
+
+
 def check_not_taken_over(db: Database, work: Work) -> None:
     """Refuse to bring discarded or merged work back where another agent has taken its task up since, or has done it.
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tui_tasks.core.operations.asks import PAUSED
 from tui_tasks.core.read import message_queries
-from tui_tasks.core.read.agents import last_words, stuck_signs
+from tui_tasks.core.read.agents import agent_states, last_words, stuck_signs
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.agents.last_words import Word
 from tui_tasks.core.read.agents.session_queries import AgentSession, asked_for, process
@@ -104,7 +104,7 @@ class AgentNote(TextDrawing):
             lines = [line for at, part in enumerate(parts) for line in ([(), *part] if at else part)]
         else:
             lines = [*lines, *news]
-        if member.task is not None and member.is_quiet(self.context.clock.now(), self._quiet_after):
+        if member.task is not None and agent_states.is_quiet(member, self.context.clock.now(), self._quiet_after):
             quiet = duration(self._quiet_after, 1)
             lines += [[], [(f" quiet = not heard for {quiet} (config: quiet_after)", "$muted")]]
         return lines[:room]

@@ -121,7 +121,8 @@ class AgentOrder:
         self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
         failed = {member.name for member in members if member.state == "failed"}
         self.put_away = AgentEntries(self._context, lambda span: None).put_away() | (failed & self._over)
-        self.have_left = {member.name for member in members if member.left_task(now, self._quiet_after) is not None}
+        grace = self._quiet_after
+        self.have_left = {one.name for one in members if agent_states.left_task(one, now, grace) is not None}
 
     def folded(self, members: Sequence[AgentView], kept: str | None, *, is_open: bool) -> list[AgentsRow]:
         """Return the rows of agents: several that are gone, with nothing open, have one before all others.

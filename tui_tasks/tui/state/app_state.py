@@ -102,7 +102,7 @@ class AppState:
         """Read the state.
 
         `is_past`: the past is shown, where nothing is new, and who was connected is not known. `grace`: see
-        `agent_views.AgentView.has_left`.
+        `agent_states.has_left`.
         """
         self._db = db
         self._is_past = is_past

@@ -26,7 +26,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.snapshots import Claim
-from tui_tasks.text.times import WEEK, age, ago
+from tui_tasks.text.times import MINUTE, WEEK, age, ago
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.agents.agent_views import AgentView
@@ -130,14 +130,39 @@ def _is_free(db: Database, claim: Claim, task: TaskLine) -> bool:
     return is_last and task.status == "pending" and not task.deleted and task.agent == claim.was_agent
 
 
+def has_left(member: AgentView, now: int, grace: int) -> bool:
+    """Return whether an agent is gone. One that makes single calls is gone after `grace` microseconds of silence."""
+    return not member.is_there and (not member.calls_alone or now - member.last_seen > grace)
+
+
+def left_task(member: AgentView, now: int, grace: int) -> TaskLine | None:
+    """Return the task that an agent has left as it went; None if it is there, or had none in progress."""
+    if member.task is not None:
+        return member.task if has_left(member, now, grace) else None
+    return None if member.is_there else member.lapsed_task
+
+
+def is_quiet(member: AgentView, now: int, grace: int) -> bool:
+    """Return whether an agent of the channel was not heard for `grace` microseconds though it has a task, or since
+    a claim of its lapsed: for the lease, and a minute at the least.
+    """
+    if not member.is_there or member.session is not None:
+        return False
+    silence = now - member.last_seen
+    if member.task is not None:
+        return silence > grace
+    claim = member.lapsed_claim
+    return claim is not None and silence >= min(max(claim.lease, MINUTE), grace)
+
+
 def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
     """Return the tasks in progress whose agent is gone, by uid, but for those on which work waits for review or is
-    being merged, or another agent goes on; for `grace` see `AgentView.has_left`.
+    being merged, or another agent goes on; for `grace` see `has_left`.
     """
     gone = {
         one.name: one
         for one in members
-        if one.task is not None and one.has_left(now, grace)
+        if one.task is not None and has_left(one, now, grace)
         if one.to_review is None or one.to_review.uid != one.task.uid
     }
     tasks = _tasks_of(db, gone.keys())
@@ -148,10 +173,10 @@ def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: 
 
 def of_lapsed_claims(members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
     """Return the tasks that are pending again since a claim on them lapsed, by uid. For `grace` see
-    `AgentView.is_quiet`.
+    `is_quiet`.
     """
     return {
-        claim.task.uid: _lapsed(member, claim, is_quiet=member.is_quiet(now, grace) or member.state == STOPPED)
+        claim.task.uid: _lapsed(member, claim, is_quiet=is_quiet(member, now, grace) or member.state == STOPPED)
         for member in members
         for claim in member.lapsed
         if claim.is_open
@@ -199,9 +224,9 @@ def state_of(member: AgentView, now: int, quiet_after: int) -> str:
     is_ready = member.to_review is not None and member.tool is None
     if is_ready and state in ("working", "idle", "interrupted", "gone"):
         return "ready"
-    if member.failed_work is None and member.left_task(now, quiet_after) is not None:
+    if member.failed_work is None and left_task(member, now, quiet_after) is not None:
         return "left"
-    if state in ("working", "idle") and member.is_quiet(now, quiet_after):
+    if state in ("working", "idle") and is_quiet(member, now, quiet_after):
         return "quiet"
     if state == "idle" and member.refused_claim is not None:
         return "stuck"
@@ -230,7 +255,7 @@ def reported_state(member: AgentView, now: int, quiet_after: int) -> str:
     """
     if member.state == "waiting" and member.stuck is not None and member.stuck.cause not in (None, "human"):
         return "stuck"
-    if member.state == "gone" and member.calls_alone and not member.has_left(now, quiet_after):
+    if member.state == "gone" and member.calls_alone and not has_left(member, now, quiet_after):
         state = "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
     else:
         state = member.state

@@ -95,10 +95,6 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
         """Return what it said or did last."""
         return self.newest.word
 
-    def has_left(self, now: int, grace: int) -> bool:
-        """Return whether it is gone. An agent that makes single calls is gone after `grace` microseconds of silence."""
-        return not self.is_there and (not self.calls_alone or now - self.last_seen > grace)
-
     @property
     def lapsed_claim(self) -> LapsedClaim | None:
         """Return its lapsed claim that has left a task to nobody, which the human has not seen."""
@@ -124,24 +120,6 @@ class AgentView(msgspec.Struct, frozen=True, gc=False):
         the one of its work to review.
         """
         return self.failed_task or self.task or self.lapsed_task or self.to_review
-
-    def left_task(self, now: int, grace: int) -> TaskLine | None:
-        """Return the task that it has left as it went; None if it is there, or had none in progress."""
-        if self.task is not None:
-            return self.task if self.has_left(now, grace) else None
-        return None if self.is_there else self.lapsed_task
-
-    def is_quiet(self, now: int, grace: int) -> bool:
-        """Return whether an agent of the channel was not heard for `grace` microseconds though it has a task, or since
-        a claim of its lapsed: for the lease, and a minute at the least.
-        """
-        if not self.is_there or self.session is not None:
-            return False
-        silence = now - self.last_seen
-        if self.task is not None:
-            return silence > grace
-        claim = self.lapsed_claim
-        return claim is not None and silence >= min(max(claim.lease, MINUTE), grace)
 
     @property
     def left_at(self) -> int:
