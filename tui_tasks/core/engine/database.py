@@ -81,11 +81,7 @@ class Database:
     def _connect(self) -> None:
         files = OpenFiles(self.path)
         uri = open_checks.uri(self.path, open_checks.read_query(self.path) if self.read_only else "mode=rw")
-        with (
-            open_checks.refusing(self.path),
-            contextlib.ExitStack() as failed,
-            naming_cut_log(files, self.path),
-        ):
+        with open_checks.refusing(self.path), contextlib.ExitStack() as failed, naming_cut_log(files, self.path):
             connection = connect(uri if self._is_file else self.path, timeout=BUSY_SECONDS, uri=True)
             failed.callback(connection.close)
             failed.callback(files.close)
