@@ -11,7 +11,6 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
-from typing_extensions import override
 
 from tui_tasks.core.read.agents import agent_states
 from tui_tasks.core.read.agents.agent_views import AgentView, pulse_at
@@ -28,7 +27,6 @@ from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
-from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
 
@@ -393,45 +391,3 @@ class AgentsRows(RowDrawing[AgentsRow]):
 
 def _spent(row: AgentView) -> str:
     return times.spent(row.session.tokens, row.session.cost_usd) if row.session is not None else ""
-
-
-class AgentsList(VirtualList[AgentsRow]):
-    """The agents, each with lines below its own as far as all fit."""
-
-    def __init__(self, context: Context, drawing: AgentsRows) -> None:
-        super().__init__(context, drawing, id="people")
-        self._agent_rows = drawing
-
-    def lines_of(self, row: AgentsRow) -> int:
-        """Return how many lines all that is said of an agent takes."""
-        drawing = self._agent_rows
-        brief, drawing.brief = drawing.brief, set()
-        lines = 1 + len(drawing.others(row, self.size.width or self.app.size.width))
-        drawing.brief = brief
-        return lines
-
-    @override
-    def row_heights(self) -> Sequence[int] | None:
-        """Each question has a line before any text has more than one; those that wait for the human come first."""
-        drawing = self._agent_rows
-        drawing.heights, drawing.brief = {}, set()
-        rows, size = self._cache.rows, self.size
-        if not (self._cache.has_first and self._cache.has_last) or len(rows) >= size.height:
-            return None
-        left = size.height - len(rows)
-        if size.width >= NARROW:
-            drawing.brief = {row.name for row in [row for row in rows if drawing.question(row)][:left]}
-        left -= len(drawing.brief)
-        tall = []
-        for row in rows:
-            is_brief = row.name in drawing.brief
-            drawing.brief.discard(row.name)
-            more = len(drawing.others(row, size.width))
-            if more - is_brief <= left:
-                left -= more - is_brief
-            else:  # half of a text reads as all of it
-                more = int(is_brief)
-                drawing.brief |= {row.name} if is_brief else set()
-            tall.append(1 + more)
-        drawing.heights = {row.name: lines for row, lines in zip(rows, tall, strict=True)}
-        return tall

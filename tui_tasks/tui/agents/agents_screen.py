@@ -12,23 +12,23 @@ from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.agent_views import AgentView
 from tui_tasks.core.read.overview import StateChanges
-from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.hooks.replies.reply_sender import why_unanswerable
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.agent_list import AgentsList, SharedLines
 from tui_tasks.tui.agents.agent_note import AgentNote
 from tui_tasks.tui.agents.agent_order import AgentOrder, AgentsRow, GoneAgents
 from tui_tasks.tui.agents.agent_row_actions import AgentAnswers, AgentRowActions, agent_hints
-from tui_tasks.tui.agents.agent_rows import AgentsList, AgentsRows
+from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.asks.answer_keys import LOOK_SECONDS, OptionKeys, Reading
 from tui_tasks.tui.asks.ask_views import AskView
 from tui_tasks.tui.inputs.dialogs import FilterDialog
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import RowMoves
-from tui_tasks.tui.layout import NARROW, has_air, is_wide
+from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.needs.open_needs import FAILURES, Kind, Need
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part, parts_width
@@ -45,10 +45,6 @@ from tui_tasks.tui.widgets.screen_head import ScreenHead
 _NEXT: Final = 56
 # What has rows above the agents: their trouble is in their own, and their questions where these have room.
 _KINDS: Final = (Kind.ASKS, Kind.CHECKS, Kind.HELD, Kind.REVIEW, *FAILURES)
-# The lines of the note and of the agents at least, and the lines of titles, rule and foot.
-_LEAST_NOTE: Final = 3
-_LEAST_ROWS: Final = 3
-_AROUND: Final = 3
 
 
 class AgentsScreen(Overlay):
@@ -71,7 +67,7 @@ class AgentsScreen(Overlay):
         self._first = first
         self._quiet_after = context.config.quiet_after * SECOND
         self._rows = AgentsRows(context, self._quiet_after)
-        self._rows.no_match = self._no_match
+        self._rows.no_match = lambda: nothing_matches(context, self.filter) if self.filter else ""
         self.order = AgentOrder(context, self._quiet_after)
         self.window = AgentsList(context, self._rows)
         self._head = ScreenHead(
@@ -86,11 +82,14 @@ class AgentsScreen(Overlay):
             rows=lambda: [("Agents", "bold"), (f"   {len(self.members):,}", "$muted")],
         )
         self._titles = FrameLine(context, self._rows.titles, id="titles")
-        self._note_text = AgentNote(context, self._note_room, self._quiet_after)
+        self._note_text = AgentNote(context, lambda: self._lines.of_note(), self._quiet_after)
         self._note_title = FrameLine(context, self._note_text.title, id="under")
         self._note = TextLines(context, self._note_text, id="note")
+        self._lines = SharedLines(lambda: self.size, self._head, self.window, self._note_text)
         answers = AgentAnswers(self)
-        self.agent_actions = AgentActions(context, self.agent_here, self.has_stood, self._task_here)
+        self.agent_actions = AgentActions(
+            context, self.agent_here, self.has_stood, lambda: self.member.task if self.member is not None else None
+        )
         self.controllers = (
             RowMoves(lambda: self.window),
             answers,
@@ -108,11 +107,6 @@ class AgentsScreen(Overlay):
         """The question that is drawn."""
         self.offers_to_open = False
         """Whether the foot has the key that opens it in place of those that answer it."""
-        # Kept, as measuring it looks at all agents.
-        self._head_height = self._head_most = 0
-        # The lines of the agents; None: all that there are.
-        self._rows_high: int | None = None
-        self._has_all_questions = True
         # The places of the agents that wait for the human or are in trouble, which the title counts at each move.
         self._needing: Sequence[int] = ()
         self.shows_gone = False
@@ -134,8 +128,8 @@ class AgentsScreen(Overlay):
         """Read the agents."""
         self._replace(self._read())
         self._rows.fit(self.members)
-        self._measure_head()
-        self._fit_rows()
+        self._lines.measure_head()
+        self._lines.fit(self.listed.rows)
         self.window.show(self.listed, self._first)
         self.window.focus()
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
@@ -148,9 +142,8 @@ class AgentsScreen(Overlay):
         self._rows.put_away = self.order.put_away
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         if words := self.filter.casefold().split():
-            return [
-                one for one in self.members if one.name == kept or all(word in self._rows.says(one) for word in words)
-            ]
+            says = self._rows.says
+            return [one for one in self.members if one.name == kept or all(word in says(one) for word in words)]
         return self.order.folded(self.members, kept, is_open=self.shows_gone)
 
     def _replace(self, rows: Sequence[AgentsRow]) -> set[str]:
@@ -195,9 +188,6 @@ class AgentsScreen(Overlay):
         self.release()
         self.window.change(self._replace(self._read()))
         self._show()
-
-    def _no_match(self) -> str:
-        return nothing_matches(self.context, self.filter) if self.filter else ""
 
     def do_back(self) -> None:
         """Leave the filter, then the screen."""
@@ -271,45 +261,9 @@ class AgentsScreen(Overlay):
             return False
         return self.small or (self._note_text.drawn == view.version and not self._note_text.has_whole(view.version))
 
-    @property
-    def _room(self) -> int:
-        """How many lines the agents and the note have."""
-        return self._room_below(self._head_height)
-
-    def _room_below(self, head: int) -> int:
-        return self.size.height - head - _AROUND - is_wide(self.size)
-
     def _is_in_rows(self, need: Need) -> bool:
         """Return whether the screen says of a question what it is: in the row of its agent, or in the note."""
-        return need.kind == Kind.ASKS and (self._has_all_questions or need.agent == self.window.cursor)
-
-    def _measure_head(self) -> None:
-        self._head_height, self._head_most = self._head.height(self.size), self._head.most(self.size)
-
-    def _note_room(self) -> int:
-        """Return how many lines the note has."""
-        return max(_LEAST_NOTE, self._room - (self._rows_high or 0))
-
-    def _fit_rows(self) -> None:
-        """Give the agents the lines that they need, and the note all others: a third at least where not all agents have
-        the lines that they need, and up to half of the screen where the question under the cursor is whole in them.
-        Questions that agents have no lines for have rows above, unless these would leave too little for that one.
-        """
-        rows, high, had_all = self.listed.rows, None, self._has_all_questions
-        if not self.small:
-            asked = min(self._note_text.asked_lines(self.size.width), self.size.height // 2)
-            least, most = max(_LEAST_NOTE, asked), self._room_below(self._head_most)
-            is_short = len(rows) < self._room
-            needed = sum(map(self.window.lines_of, rows)) + has_air(self.size) if is_short else self._room
-            self._has_all_questions = needed <= (self._room if had_all else most) - least or most < least + _LEAST_ROWS
-            if self._has_all_questions != had_all:
-                self._head.free_needs()
-                self._head_height = self._head.height(self.size)
-            room = self._room
-            high = needed if needed <= room - least else max(_LEAST_ROWS, min(needed, room - max(least, room // 3)))
-        if high != self._rows_high:
-            self._rows_high = high
-            self.window.styles.height = "1fr" if high is None else high
+        return need.kind == Kind.ASKS and (self._lines.has_all_questions or need.agent == self.window.cursor)
 
     def _look_at_hook(self) -> None:
         """Draw again where a program has stopped waiting for the answer."""
@@ -334,9 +288,6 @@ class AgentsScreen(Overlay):
         if not self._row_moves and self._rows_stand.was_there(0):
             return True
         return self._agent_stands.has_stood(self.agent_here()) or self._rows_stand.has_stood(self._row_moves)
-
-    def _task_here(self) -> TaskLine | None:
-        return self.member.task if self.member is not None else None
 
     def on_screen_resume(self) -> None:
         """Note what can be read again."""
@@ -401,8 +352,8 @@ class AgentsScreen(Overlay):
         """Read all agents, and draw the lines of those that changed; return their names."""
         before = self.window.keys_on_screen
         changed = self._replace(self._read(self.window.cursor))
-        self._measure_head()
-        self._fit_rows()
+        self._lines.measure_head()
+        self._lines.fit(self.listed.rows)
         self.window.change(changed)
         self._row_moves += self.window.keys_on_screen != before
         if self._rows.fit(self.members):
@@ -424,8 +375,8 @@ class AgentsScreen(Overlay):
 
     def on_resize(self) -> None:
         """Adapt the layout to the size."""
-        self._measure_head()
-        self._fit_rows()
+        self._lines.measure_head()
+        self._lines.fit(self.listed.rows)
         self.window.redraw()
         self._show()
 
@@ -436,8 +387,8 @@ class AgentsScreen(Overlay):
     def _show_agent(self) -> None:
         self.shown_view = self.view
         self._note_text.put(self.member, self.shown_view, self.size.height // 2)
-        self._fit_rows()
-        if not self._has_all_questions:
+        self._lines.fit(self.listed.rows)
+        if not self._lines.has_all_questions:
             self._head.free_needs()  # the question in the note has no row
         for part in (self._note_title, self._note, self._head.title, self._titles):
             part.redraw()
