@@ -9,7 +9,7 @@ import pytest
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
-from tui_tasks.runner.checks.check_settings import CheckProfile
+from tui_tasks.runner.runner_settings import CheckProfile
 from tui_tasks.settings import config, run_tables
 from tui_tasks.settings.live_settings import answer_rules, ask_limits, check_profiles, review_settings
 

@@ -30,9 +30,15 @@ from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_marks
-from tui_tasks.runner.checks.check_settings import CheckProfile
 from tui_tasks.runner.run_marks import RUN_ID
-from tui_tasks.runner.runner_settings import ALWAYS_PASSED, AgentSettings, Runners, passed_on, run_environment
+from tui_tasks.runner.runner_settings import (
+    ALWAYS_PASSED,
+    AgentSettings,
+    CheckProfile,
+    Runners,
+    passed_on,
+    run_environment,
+)
 
 # Seconds between two heartbeats of a supervisor.
 HEARTBEAT_SECONDS: Final = 10.0

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_tasks.core.rules.agents.standing_answers import AnswerRule
-    from tui_tasks.runner.checks.check_settings import CheckProfiles
-    from tui_tasks.runner.runner_settings import Runners
+    from tui_tasks.runner.runner_settings import CheckProfiles, Runners
     from tui_tasks.settings.config import Config
     from tui_tasks.settings.work_settings import WorkSettings
 
@@ -76,7 +75,7 @@ def check_profiles(find: Callable[[], str | Path] = paths.configuration_path) ->
 
 def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
     """Return the checks of a file without any."""
-    from tui_tasks.runner.checks.check_settings import CheckProfiles  # a short command has none
+    from tui_tasks.runner.runner_settings import CheckProfiles  # a short command has none
 
     return CheckProfiles(source, is_known=is_known)
 

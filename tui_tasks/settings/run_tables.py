@@ -13,8 +13,14 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.runner.checks.check_settings import CheckProfile, CheckProfiles
-from tui_tasks.runner.runner_settings import AgentSettings, ConfigProblem, RunnerProfile, Runners
+from tui_tasks.runner.runner_settings import (
+    AgentSettings,
+    CheckProfile,
+    CheckProfiles,
+    ConfigProblem,
+    RunnerProfile,
+    Runners,
+)
 from tui_tasks.settings import setting_mistakes
 from tui_tasks.settings.work_settings import Argument, Argv, Text
 

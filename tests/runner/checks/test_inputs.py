@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.runner.checks.check_settings import CheckProfile
 from tui_tasks.runner.checks.input_files import CannotCopy, InputHasher
 from tui_tasks.runner.checks.input_watch import RunInputs, _WatchedInputs
+from tui_tasks.runner.runner_settings import CheckProfile
 
 FILES = (
     "a.py",

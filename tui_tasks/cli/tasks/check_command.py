@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.agent_snapshots import Check, CheckDefinition
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.snapshots import Task
-    from tui_tasks.runner.checks.check_settings import CheckProfiles
+    from tui_tasks.runner.runner_settings import CheckProfiles
 
 _EPILOG: Final = """\
 Without words: list the configured checks; with --list those of that list.

@@ -27,9 +27,9 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes
-from tui_tasks.runner.checks.check_settings import CheckProfile, CheckProfiles
 from tui_tasks.runner.checks.input_watch import POLL_SECONDS, InputWatch
 from tui_tasks.runner.run_holders import Leases, end_supervisor
+from tui_tasks.runner.runner_settings import CheckProfile, CheckProfiles
 from tui_tasks.runner.supervisor_launch import clear_away
 
 if TYPE_CHECKING:

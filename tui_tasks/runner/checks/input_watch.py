@@ -32,9 +32,9 @@ from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import git_trees
-from tui_tasks.runner.checks.check_settings import CheckProfiles
 from tui_tasks.runner.checks.input_files import InputHasher, target_to_watch
 from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.runner_settings import CheckProfiles
 
 # Seconds between two looks where the kernel does not report changes.
 POLL_SECONDS: Final = 1.0
