@@ -13,7 +13,7 @@ from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.file_records import ParsedFile
 from tui_tasks.formats.format_table import FORMATS, Format
-from tui_tasks.formats.importing import Importer, Outcome
+from tui_tasks.formats.importing import Importer, ImportResult
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -67,7 +67,7 @@ def read(format_: Format, files: Mapping[str, str]) -> ParsedFile:
 
 def bring(
     store: Store, format_: Format | str, files: Mapping[str, str] | str, now: int, *, list_name: str | None = None
-) -> Outcome:
+) -> ImportResult:
     """Import what a file, or the files of a folder, hold."""
     format_ = FORMATS[format_] if isinstance(format_, str) else format_
     found = read(format_, {"": files} if isinstance(files, str) else files)
@@ -79,5 +79,5 @@ def lost(store: Store, format_: Format, files: Mapping[str, str]) -> Counter[str
     return losses(exporting.rows(store.db, None, None), read(format_, files), format_.name)
 
 
-def counts(outcome: Outcome) -> tuple[int, int, int]:
+def counts(outcome: ImportResult) -> tuple[int, int, int]:
     return outcome.added, outcome.changed, outcome.unchanged

@@ -131,7 +131,7 @@ def test_a_token_with_the_name_of_a_program_is_nobodys_session(elsewhere: Elsewh
     with Store(str(elsewhere.db)) as store, store.transaction(1) as transaction:
         report = SessionReport("claude", "s", (SessionStarted(),), process=starter)
         assert intake.record_report(transaction, "", report, tasks=False)
-        started_by = (session_processes.Starter(starter, is_shared=False),)
+        started_by = (session_processes.ParentProcess(starter, is_shared=False),)
         assert session_processes.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
 
     async def script() -> None:

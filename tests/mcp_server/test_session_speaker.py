@@ -222,7 +222,7 @@ def test_a_process_that_is_known_to_have_several_sessions_gives_no_name_to_a_ser
 ) -> None:
     codex = player(store, clock, program="codex", is_shared=True)
     codex.play({"session_id": "one", "hook_event_name": "UserPromptSubmit", "prompt": "go"})
-    shared = (session_processes.Starter(PROGRAM, is_shared=True),)
+    shared = (session_processes.ParentProcess(PROGRAM, is_shared=True),)
     assert session_processes.agent_of(store.db, "codex", shared, "codex") == "codex"
     assert session_processes.agent_of(store.db, "codex", shared, "codex", ["one"]) == "codex-1"
 

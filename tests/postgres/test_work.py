@@ -28,7 +28,7 @@ from tui_tasks.state import hosting
 from tui_tasks.work import agent_terminals, auto_lists, recovery, starting, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.merge_steps import Intent
-from tui_tasks.work.starting import Request, Starter
+from tui_tasks.work.starting import Starter, StartRequest
 
 COMMITS = """echo two > b.txt; git add .
 git -c user.name=r -c user.email=r@example.org commit -qm Second; echo "$TUI_TASKS_DB"
@@ -54,7 +54,7 @@ def add(store: Store, name: str = "Rotate keys") -> str:
 
 
 def start(store: Store, folder: Path, uid: str, **more) -> Work:
-    return Starter(store, folder, clock.now).start(uid, Request(program="robot", **more)).work
+    return Starter(store, folder, clock.now).start(uid, StartRequest(program="robot", **more)).work
 
 
 def seen(store: Store, work: Work) -> Work:

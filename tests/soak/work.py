@@ -35,7 +35,7 @@ from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner import git_trees
 from tui_tasks.work import recovery, starting
 from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.starting import Request, Starter
+from tui_tasks.work.starting import Starter, StartRequest
 
 ROUNDS = 200
 KILLED = 0.8  # of the rounds
@@ -71,7 +71,7 @@ class Round:
             recovery.clean_ended(self.store, (), clock.now())
 
     def start(self, task: str, *, race: bool = False) -> Work:
-        work = Starter(self.store, self.root, clock.now).start(task, Request(program="robot", race=race)).work
+        work = Starter(self.store, self.root, clock.now).start(task, StartRequest(program="robot", race=race)).work
         self.store.commit(RunWork(work.uid), actor="system", now=clock.now())
         tree = Path(work.worktree)
         for at in range(self.dice.randint(1, 3)):

@@ -19,11 +19,11 @@ from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work import recovery, work_outcomes
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import base_branch, merging, removed_worktrees, reviewing, worktrees
-from tui_tasks.work.git.merging import Identity
+from tui_tasks.work.git.merging import Committer
 from tui_tasks.work.git.removed_worktrees import Kept
 from tui_tasks.work.git.reviewing import Review
 
-ME = Identity("Ada", "ada@example.org")
+ME = Committer("Ada", "ada@example.org")
 
 
 class Place(NamedTuple):

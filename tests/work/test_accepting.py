@@ -25,7 +25,7 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.work import clean_up, recovery, starting, tree_checks, work_outcomes
 from tui_tasks.work.comments import Comment, review_message
 from tui_tasks.work.git.merging import Moved
-from tui_tasks.work.starting import Request
+from tui_tasks.work.starting import StartRequest
 
 
 def titles(folder: Path, branch: str = "main") -> list[str]:
@@ -225,7 +225,7 @@ def test_an_agent_that_goes_on_already_takes_another_comment(store, configure, s
 def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, starter, task, acceptance):
     configure(COMMITS)
     first = starter.start(task, ROBOT).work
-    second = starter.start(task, Request(program="robot", race=True)).work
+    second = starter.start(task, StartRequest(program="robot", race=True)).work
     outcome = acceptance.accept(second, acceptance.review(second))
     assert [one.uid for one in outcome.discarded] == [first.uid]
     loser = work_queries.find(store.db, first.uid)
@@ -256,7 +256,7 @@ def test_one_of_a_race_that_is_discarded_comes_back_beside_the_other(
 ):
     configure(COMMITS)
     first = starter.start(task, ROBOT).work
-    second = starter.start(task, Request(program="robot", race=True)).work
+    second = starter.start(task, StartRequest(program="robot", race=True)).work
     clock.forward(SECOND)
     acceptance.discard(first)
     assert task_queries.task(store.db, task).agent == first.agent
@@ -276,7 +276,7 @@ def test_undoing_a_merge_brings_the_works_back_that_it_has_discarded_and_redoing
     store, repo, configure, starter, task, acceptance
 ):
     configure(COMMITS)
-    works = [starter.start(task, Request(program="robot", race=at > 0)).work for at in range(4)]
+    works = [starter.start(task, StartRequest(program="robot", race=at > 0)).work for at in range(4)]
     early, *losers, winner = works
     acceptance.discard(early)
     acceptance.accept(winner, acceptance.review(winner))
@@ -428,7 +428,7 @@ def test_work_on_the_base_itself_is_not_accepted_again_once_it_has_changed(
     store, repo, configure, starter, task, acceptance, is_committed
 ):
     configure(COMMITS)
-    work = starter.start(task, Request(program="robot", here=True)).work
+    work = starter.start(task, StartRequest(program="robot", here=True)).work
     acceptance.accept(work, acceptance.review(work))
     work = acceptance.take_back(work)
     assert acceptance.redo(work).state == "merged"
@@ -443,7 +443,7 @@ def test_work_on_the_base_itself_is_not_accepted_again_once_it_has_changed(
 
 def test_work_in_the_checkout_itself_is_accepted_without_a_merge(store, repo, configure, starter, task, acceptance):
     configure(COMMITS)
-    work = starter.start(task, Request(program="robot", here=True)).work
+    work = starter.start(task, StartRequest(program="robot", here=True)).work
     review = acceptance.review(work)
     assert [one.path for one in review.files] == ["b.txt"]
     assert acceptance.accept(work, review).state == "merged"

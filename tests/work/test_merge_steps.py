@@ -26,7 +26,7 @@ from tui_tasks.runner import git_isolation, git_trees
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import clean_up, merge_steps, recovery
 from tui_tasks.work.git import base_branch, merging, removed_worktrees, worktrees
-from tui_tasks.work.git.merging import Identity, Merge
+from tui_tasks.work.git.merging import Committer, Merge
 from tui_tasks.work.merge_steps import Intent
 
 GONE = Process()
@@ -40,7 +40,7 @@ def begun(store, clock, repo, configure, starter, task, acceptance):
         configure(COMMITS)
         work = starter.start(task, ROBOT).work
         review = acceptance.review(work)
-        merge = merging.prepare(repo, review, method, "Rotate", Identity("Ada", "ada@x"))
+        merge = merging.prepare(repo, review, method, "Rotate", Committer("Ada", "ada@x"))
         intent = msgspec.to_builtins(Intent("merge", merge, GONE, **more))
         store.commit(BeginMerge(work.uid, intent), actor="human", now=clock())
         return work_queries.find(store.db, work.uid), merge

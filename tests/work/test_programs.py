@@ -17,7 +17,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import ProgramSettings, WorkSettings
 from tui_tasks.work import comments, program_commands
-from tui_tasks.work.program_commands import Command
+from tui_tasks.work.program_commands import StartCommand
 
 SETTINGS = WorkSettings()
 
@@ -25,7 +25,7 @@ SETTINGS = WorkSettings()
 def command_of(
     program: str, store: Store, clock: Clock, task: str, folder: Path, *, is_headless: bool = False,
     resumes: str | None = None,
-) -> Command:  # fmt: skip
+) -> StartCommand:  # fmt: skip
     (work,) = store.commit(StartWork(task, program, "/repo", "/trees/1"), actor="human", now=clock())
     return program_commands.command(
         SETTINGS, work, "Do it", store.path, folder, {}, is_headless=is_headless, resumes=resumes

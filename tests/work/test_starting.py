@@ -47,9 +47,9 @@ from tui_tasks.work.agent_terminals import last_lines
 from tui_tasks.work.auto_lists import parse_auto
 from tui_tasks.work.git import reviewing, worktrees
 from tui_tasks.work.launcher import LaunchFile
-from tui_tasks.work.starting import Request, Starter
+from tui_tasks.work.starting import Starter, StartRequest
 
-ROBOT = Request(program="robot")
+ROBOT = StartRequest(program="robot")
 COMMITS = "echo two > b.txt; git add b.txt; git -c user.name=r -c user.email=r@x commit -qm 'Add b'"
 
 
@@ -79,7 +79,7 @@ def test_an_agent_works_in_a_worktree_of_its_own_and_its_commits_are_ready_for_r
     store.commit(LogTask(task, "half done"), actor="bob", now=clock())
     shown: list[str] = []
     starter._show = shown.append
-    started = starter.start(task, Request(program="robot", words="Mind the tests."))
+    started = starter.start(task, StartRequest(program="robot", words="Mind the tests."))
     assert shown == ["set up"]
     assert started.notes == ()
     assert (started.work.state, started.work.branch, started.work.base) == ("ready", "task/1-rotate-api-keys", "main")
@@ -105,7 +105,7 @@ def test_an_agent_starts_and_goes_on_in_the_folder_of_the_human_below_its_worktr
     (repo / "libs" / "pkg" / "a.txt").write_text("one\n")
     git(repo, "add", "libs")
     git(repo, "commit", "-qm", "A package")
-    work, notes = starter.start(task, Request(program="robot", race=True))
+    work, notes = starter.start(task, StartRequest(program="robot", race=True))
     folder = f"{work.worktree}/libs/pkg"
     for _ in range(2):
         lines = last_lines(store.path, work, 9)
@@ -161,13 +161,13 @@ def test_an_agent_beside_another_that_has_ended_is_ready_only_with_a_commit_of_i
     configure(COMMITS)
     first = starter.start(task, ROBOT).work
     configure("echo looks good")
-    reviewer = starter.start(task, Request(program="robot", beside=True)).work
+    reviewer = starter.start(task, StartRequest(program="robot", beside=True)).work
     assert (reviewer.worktree, reviewer.state) == (first.worktree, "discarded")
     assert reviewer.message == "it has ended, with no commit beside robot-1's"
     assert work_queries.find(store.db, first.uid).state == "ready"
     assert task_queries.task(store.db, task).status == "in_progress"
     configure(COMMITS.replace("two", "three"))
-    assert starter.start(task, Request(program="robot", beside=True)).work.state == "ready"
+    assert starter.start(task, StartRequest(program="robot", beside=True)).work.state == "ready"
 
 
 def test_an_agent_that_deletes_its_worktree_has_failed_and_its_commits_are_brought_back(
@@ -223,7 +223,7 @@ def test_the_settings_name_the_program_to_propose_else_the_last_that_has_not_fai
     configure(COMMITS, good)
     work = starter.start(task, ROBOT).work
     store.commit(DiscardWork(work.uid), actor="human", now=work.started_at)
-    assert starter.start(task, Request(program="good")).work.state == "failed"
+    assert starter.start(task, StartRequest(program="good")).work.state == "failed"
     settings = live_settings.work()
     assert program_commands.proposed(store, settings) == "robot"
     assert [*program_commands.newest_works(store.db, settings)] == ["robot", "good"]
@@ -239,7 +239,7 @@ def test_a_start_by_default_that_fails_because_settings_are_not_used_says_why(co
     configure("true", '[work.program.bad]\ncommand = ["true"]')
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(Conflict, match=r"no program claude .*\. Your \[work\] is not used\. .*no \{prompt\}$"):
-        starter.start(task, Request())
+        starter.start(task, StartRequest())
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_a_program_does_not_run_whose_work_was_discarded_before_its_process_was_
 ):
     configure(f"touch {repo}/ran")
     monkeypatch.setattr(starting, "_start_headless", lambda *launch: None)
-    work = starter.start(task, Request(program="robot", here=True)).work
+    work = starter.start(task, StartRequest(program="robot", here=True)).work
     store.commit(DiscardWork(work.uid, work.base_commit), actor="human", now=clock())
     (file,) = (Path(store.path).parent / "work").glob("*.launch")
     argv = [sys.executable, "-P", "-m", "tui_tasks.work.launcher", str(file)]
@@ -436,7 +436,7 @@ def test_what_cannot_be_started_says_why_in_one_line_and_leaves_nothing(how, sto
         file.write('[work.program.absent]\ncommand = ["/absent", "{prompt}"]\n')
     spoil(repo)
     with pytest.raises(Refusal) as refused:
-        starter.start(task, Request(**{"program": "robot", **more}))
+        starter.start(task, StartRequest(**{"program": "robot", **more}))
     assert told in refused.value.message
     assert "\n" not in refused.value.message
     assert not worktree(store).exists()
@@ -449,7 +449,7 @@ def test_a_program_of_settings_with_a_mistake_is_refused_with_the_mistake(progra
     with Path(starter._environ["TUI_TASKS_CONFIG"]).open("a") as file:
         file.write('[work.program.mine]\ncommand = ["/absent"]\n')
     with pytest.raises(Refusal) as refused:
-        starter.start(task, Request(program=program))
+        starter.start(task, StartRequest(program=program))
     message = refused.value.message
     assert message.startswith(f"no program {program}. Your [work] is not used. ")
     assert message.endswith(": work: program.mine: the command has no {prompt}")
@@ -479,7 +479,7 @@ def test_a_path_that_is_taken_and_a_second_agent_and_one_too_many_are_refused(
         starter.start(task, ROBOT)
     assert not worktree(store).exists()
     store.commit(RunWork(work.uid), actor="human", now=clock())
-    assert starter.start(task, Request(program="robot", race=True)).work.branch == "task/1-rotate-api-keys-2"
+    assert starter.start(task, StartRequest(program="robot", race=True)).work.branch == "task/1-rotate-api-keys-2"
 
 
 def test_nothing_that_the_repository_names_runs_when_a_worktree_is_made(store, repo, configure, starter, task):
@@ -525,7 +525,7 @@ def test_caches_of_tools_in_a_checkout_are_no_changes_of_it(repo):
 
 def test_in_the_checkout_itself_nothing_is_made(store, repo, configure, starter, task):
     configure("echo three > c.txt")
-    work = starter.start(task, Request(program="robot", here=True)).work
+    work = starter.start(task, StartRequest(program="robot", here=True)).work
     assert (work.worktree, work.branch, work.makes_worktree) == (str(repo), "main", False)
     assert (repo / "c.txt").exists()
     assert work_text.counts_text(store.db, work.uid) == "nothing committed yet"
@@ -558,7 +558,7 @@ def test_a_database_where_others_may_write_is_told_as_gemini_reads_no_settings_t
         file.write('[work.program.gemini]\ncommand = ["true", "{prompt}"]\n')
     folder = Path(store.path).parent
     folder.chmod(0o770)
-    (note,) = starter.start(task, Request(program="gemini")).notes
+    (note,) = starter.start(task, StartRequest(program="gemini")).notes
     assert note == f"Gemini CLI reads no settings below {folder}, as others may write there: it reports nothing"
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.agent_runs.program_protocol import Message
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.hooks.programs.payload_fields import table, tables, text
+from tui_tasks.hooks.programs.payload_fields import items, table, tables, text
 
 
 class RequestReplies(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def _command_request(given: Message, item: Message) -> tuple[InputRequested, Req
     details = {name: given[name] for name in ("command", "cwd", "reason") if given.get(name) is not None}
     always = [
         one
-        for one in _list(given, "availableDecisions")
+        for one in items(given, "availableDecisions")
         if one == "acceptForSession" or (isinstance(one, dict) and "acceptWithExecpolicyAmendment" in one)
     ]
     event = InputRequested("permission", "Bash", details, suggestions=[_suggestion(one) for one in always])
@@ -110,7 +110,7 @@ def _suggestion(decision: Any) -> str:
     """Return what a decision would allow from now on, as text."""
     if decision == "acceptForSession":
         return "this very command, in this session"
-    amendment = _list(table(decision, "acceptWithExecpolicyAmendment"), "execpolicy_amendment")
+    amendment = items(table(decision, "acceptWithExecpolicyAmendment"), "execpolicy_amendment")
     return f"commands that begin with: {' '.join(map(str, amendment))}"
 
 
@@ -118,8 +118,3 @@ def _answers(ids: list[str], decision: dict[str, Any]) -> Message:
     """Return the human's answer to each question: its line if there are as many, else the whole text."""
     lines = decision["lines"] if len(decision["lines"]) == len(ids) > 1 else [decision["answer"]] * len(ids)
     return {key: {"answers": [line]} for key, line in zip(ids, lines, strict=True)}
-
-
-def _list(payload: Any, name: str) -> list[Any]:
-    value = payload.get(name) if isinstance(payload, dict) else None
-    return value if isinstance(value, list) else []

@@ -20,7 +20,7 @@ from tui_tasks.formats import closing_edges
 from tui_tasks.formats.file_records import ListRecord, ParsedFile, TaskRecord, plain, uid_of, with_foreign
 
 
-class Outcome(msgspec.Struct):
+class ImportResult(msgspec.Struct):
     """The result of an import: counts of tasks, and of what the database cannot hold, by its description."""
 
     added: int = 0
@@ -77,7 +77,7 @@ class Importer:
         self._homes: dict[str, TaskList] = {}
         self._unchanged: set[str] = set()
         self._actor = ""
-        self.outcome = Outcome(lost=Counter(read.lost))
+        self.outcome = ImportResult(lost=Counter(read.lost))
         self._ids: dict[str, str] = {}
         self._order: list[_Place] = []
         self._left_out: set[tuple[str, str]] = set()
@@ -121,7 +121,7 @@ class Importer:
         """Return the uids of tasks of the file, or of the database, each once."""
         return tuple(sorted({self._ids.get(id_) or uid_of(self._format, id_) for id_ in ids}))
 
-    def run(self, actor: str, now: int, progress: Progress | None = None, *, rehearsal: bool = False) -> Outcome:
+    def run(self, actor: str, now: int, progress: Progress | None = None, *, rehearsal: bool = False) -> ImportResult:
         """Import everything as one change, which one undo reverts. A rehearsal does the same and rolls it back.
 
         Raises:

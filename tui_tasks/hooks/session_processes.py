@@ -103,14 +103,14 @@ def _is_stopped(process: Process, machine: str) -> bool:
     return process.pid != 0 and processes.is_stopped(ProcessIdentity.of(process), machine)
 
 
-class Starter(NamedTuple):
+class ParentProcess(NamedTuple):
     """A process that may have started this one. `is_shared`: it has several sessions at once."""
 
     process: Process
     is_shared: bool
 
 
-def starters(program: str) -> tuple[Starter, ...]:
+def starters(program: str) -> tuple[ParentProcess, ...]:
     """Return the processes that may be the program that started this one: the parent, and, if that is a shell, its
     parent.
 
@@ -118,12 +118,12 @@ def starters(program: str) -> tuple[Starter, ...]:
     """
     parent = os.getppid()
     pids = dict.fromkeys((parent, hook_process.above_shells(parent)))
-    above = (Starter(Process(*processes.identity(pid)), hook_process.is_shared(program, pid)) for pid in pids)
+    above = (ParentProcess(Process(*processes.identity(pid)), hook_process.is_shared(program, pid)) for pid in pids)
     return tuple(starter for starter in above if starter.process.boot and starter.process.born)
 
 
 def agent_of(
-    db: Database, program: str, started_by: tuple[Starter, ...], known: str, client_sessions: Sequence[str] = ()
+    db: Database, program: str, started_by: tuple[ParentProcess, ...], known: str, client_sessions: Sequence[str] = ()
 ) -> str:
     """Return the agent of the program's session in one of the processes; `known` if there is none.
 

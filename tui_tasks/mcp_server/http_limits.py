@@ -55,7 +55,7 @@ class RequestLimits:
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._app = app
-        self._open = OpenRequests(app)
+        self._open = RequestIds(app)
         self._clock = clock
         self._sleep = sleep
         # The remaining requests of each client, and the time of that number.
@@ -210,7 +210,7 @@ _SAME_ID_SECONDS: Final = 1.0
 _SESSION_HEADER: Final = b"mcp-session-id"
 
 
-class OpenRequests:
+class RequestIds:
     """Serves each message once no other request of its session has its id, or refuses it."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -146,7 +146,7 @@ def _put(db: Database, table: str, key: str, value: str | None) -> None:
         db.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
 
-class Head(NamedTuple):
+class JournalEnd(NamedTuple):
     """The end of the server's journal; see `server.sql`."""
 
     seq: int
@@ -169,7 +169,7 @@ class News(NamedTuple):
         is_complete: whether this is all until the end of the journal. Companions are complete only then.
     """
 
-    head: Head
+    head: JournalEnd
     after: int
     entries: list[tuple[Any, ...]]
     companions: list[tuple[Any, ...]]

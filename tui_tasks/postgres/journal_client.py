@@ -24,7 +24,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused, WriteConflict
 from tui_tasks.postgres import Report, server_snapshots, team_server
-from tui_tasks.postgres.companions import Head, News
+from tui_tasks.postgres.companions import JournalEnd, News
 from tui_tasks.postgres.team_server import Row, first_line, only_row, open_connection, prepare, too_new
 
 PAGE: Final = 1_000
@@ -208,7 +208,7 @@ class JournalClient:
         done = self.connected().execute(_LOCK.format(seq, number, LOCKED).encode())
         done.nextset()
         row = only_row(done)
-        head = Head(*row[:-2])
+        head = JournalEnd(*row[:-2])
         entries, companions = (None if text is None else _decode(text) for text in row[-2:])
         news = News(
             head,
@@ -245,7 +245,7 @@ class JournalClient:
                 companions = connection.execute(COMPANIONS, (number,))
                 connection.execute("COMMIT")
             page = entries.fetchall()
-            return News(Head(*only_row(head)), seq, page, companions.fetchall(), len(page) < PAGE)
+            return News(JournalEnd(*only_row(head)), seq, page, companions.fetchall(), len(page) < PAGE)
 
     def hash_at(self, seq: int) -> bytes | None:
         """Return the hash of an entry; None if the server has none of that number.

@@ -1,5 +1,5 @@
-"""What of the configuration file applies at once, without a restart: the checks, the runners, the review lane, the
-standing answers, how many questions may wait.
+"""What of the configuration file applies at once, without a restart: the checks, the runners, which lists are under
+review, the standing answers, how many questions may wait.
 
 The file is read again when it has changed (docs: configuration, "Checks"; protocol, section 11, `[review]`).
 """
@@ -69,12 +69,12 @@ def source_of(file: str | Path) -> str:
 
 
 def check_profiles(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[CheckProfiles]:
-    """Return what returns the checks."""
+    """Return the checks as they are now, at each call."""
     return LiveValue(_read_checks, _checks_of, _checks_of("", is_known=False), find)
 
 
 def _checks_of(source: str, *, is_known: bool = True) -> CheckProfiles:
-    """Return the checks of a file without any."""
+    """Return what a file without checks has."""
     from tui_tasks.runner.runner_settings import CheckProfiles  # a short command has none
 
     return CheckProfiles(source, is_known=is_known)
@@ -101,7 +101,7 @@ def _read_checks(file: str, last: CheckProfiles) -> CheckProfiles:
 
 
 def _table(table: Callable[[Config], Value], default: Value, find: Callable[[], str | Path]) -> LiveValue[Value]:
-    """Return what returns a table of the file. A file with mistakes leaves the last one in force."""
+    """Return a table of the file as it is now, at each call. A file with mistakes leaves the last one in force."""
 
     def read(file: str, last: Value) -> Value:
         # Imported here, as few have such a file.
@@ -117,17 +117,17 @@ def _table(table: Callable[[Config], Value], default: Value, find: Callable[[], 
 
 
 def review_settings(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[ReviewPolicy]:
-    """Return what returns the lists under review."""
+    """Return the lists under review, at each call."""
     return _table(lambda settings: settings.review, ReviewPolicy(), find)
 
 
 def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[tuple[AnswerRule, ...]]:
-    """Return what returns the standing answers."""
+    """Return the standing answers, at each call."""
     return _table(lambda settings: settings.rule, (), find)
 
 
 def ask_limits(find: Callable[[], str | Path] = paths.configuration_path) -> LiveValue[AskLimits]:
-    """Return what returns how many questions may wait for the human."""
+    """Return how many questions may wait for the human, at each call."""
     return _table(lambda settings: settings.asks, AskLimits(), find)
 
 

@@ -29,10 +29,10 @@ from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.settings import live_settings
 from tui_tasks.text.safe import path_text, safe_line, safe_text
 from tui_tasks.work import clean_up, comments, merge_steps, tree_checks
-from tui_tasks.work.comments import Sent
+from tui_tasks.work.comments import SentComments
 from tui_tasks.work.git import base_branch, merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.base_branch import WayBack
-from tui_tasks.work.git.merging import Identity, Merge, MergeConflicts, Method
+from tui_tasks.work.git.merging import Committer, Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent, TakenBack
@@ -179,7 +179,7 @@ class Acceptance:
         if work.state not in ("ready", "conflict") and not (go_on and work.state == "working"):
             work_refusals.refuse_state(self._store.db, work)
 
-    def comment(self, work: Work, text: str, version: str | None = None) -> Sent:
+    def comment(self, work: Work, text: str, version: str | None = None) -> SentComments:
         """Send a message to the agent; it goes on. If it has ended, its program is started again. `version`: that of
         the review that the human has seen.
 
@@ -309,7 +309,7 @@ class Acceptance:
     def _message(self, work: Work) -> str:
         return commit_message(task_queries.task(self._store.db, work.task_uid), work)
 
-    def _committed(self, work: Work, review: Review, message: str, who: Identity, *, is_on_base: bool) -> Review:
+    def _committed(self, work: Work, review: Review, message: str, who: Committer, *, is_on_base: bool) -> Review:
         """Return the review of work exactly as it was seen, once all of it is committed: by this message, if any."""
         with self._opened(work) as work_tree:
             # The branch of work on its base is where HEAD is.

@@ -18,7 +18,7 @@ from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings import live_settings
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import HOUR
-from tui_tasks.work.starting import Request, Starter, is_full
+from tui_tasks.work.starting import Starter, StartRequest, is_full
 
 MAX_AT_ONCE: Final = 1_000
 _WAITS_FOR_HOST: Final = HOUR
@@ -90,7 +90,7 @@ def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
     if uid is None:
         return
     try:
-        Starter(store, Path(auto.folder), clock).start(uid, Request(program=auto.program))
+        Starter(store, Path(auto.folder), clock).start(uid, StartRequest(program=auto.program))
     except Refusal as refused:
         if work_queries.next_auto_task(store.db, auto) == uid:
             # It was refused before anything began, and would be again.

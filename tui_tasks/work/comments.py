@@ -36,7 +36,7 @@ _MAX_QUOTE: Final = 200
 _END: Final = "Report it ready again when you are done."
 
 
-class Sent(NamedTuple):
+class SentComments(NamedTuple):
     """The result of sending comments: the work, and whether its program was started again."""
 
     work: Work
@@ -100,7 +100,7 @@ def _named(paths: Sequence[str]) -> str:
     return f"{', '.join(map(path_text, paths[:_MAX_FILES]))}{more}"
 
 
-def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
+def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> SentComments:
     """Send a message to the agent of a work; it goes on. If it has ended, its program is started again.
 
     Raises:
@@ -116,7 +116,7 @@ def send(store: Store, work: Work, text: str, clock: Callable[[], int]) -> Sent:
     if not is_gone:
         ReplySender(store).look(clock())
     wake(store, commented, clock())
-    return Sent(work_queries.find(store.db, work.uid), is_started_again=is_gone)
+    return SentComments(work_queries.find(store.db, work.uid), is_started_again=is_gone)
 
 
 def wake(store: Store, work: Work, now: int) -> bool:

@@ -51,7 +51,7 @@ _DROPPED: Final = frozenset({"TMUX", "TMUX_PANE", "STY", "COLUMNS", "LINES", "TU
 _DROPPED_BEGINNINGS: Final = ("CLAUDE_CODE_SESSION", "CLAUDECODE", "CLAUDE_PID", "CODEX_SANDBOX", "OPENCODE_SESSION")
 
 
-class Command(NamedTuple):
+class StartCommand(NamedTuple):
     """What starts an agent.
 
     Attributes:
@@ -146,7 +146,7 @@ def _has_prompt(words: tuple[str, ...]) -> bool:
 def command(
     settings: WorkSettings, work: Work, prompt: str, database: str, folder: Path, environ: Mapping[str, str],
     *, is_headless: bool, resumes: str | None = None
-) -> Command:  # fmt: skip
+) -> StartCommand:  # fmt: skip
     """Return what starts the program of a work with a prompt; its files are written into a private folder.
 
     `resumes`: the program's session that goes on; empty: the newest of the folder; None: a new one begins.
@@ -162,10 +162,12 @@ def command(
     program = work.program
     words = _words(settings, program)
     if _has_prompt(words):
-        return Command(tuple(word.replace(PROMPT, prompt) for word in words), environment, program in PROGRAM_NAMES)
+        return StartCommand(
+            tuple(word.replace(PROMPT, prompt) for word in words), environment, program in PROGRAM_NAMES
+        )
     build = {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode}[program]
     more, variables = build(_Connection(work, database, folder, environment), prompt, is_headless, resumes)
-    return Command((*words, *more), environment | variables, has_hooks=True)
+    return StartCommand((*words, *more), environment | variables, has_hooks=True)
 
 
 def resumes(settings: WorkSettings, work: Work, session: AgentSession | None) -> str | None:

@@ -40,7 +40,7 @@ from tui_tasks.work.launcher import LaunchFile, not_again
 from tui_tasks.work.program_commands import prompt
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the human asks for.
 
     Attributes:
@@ -104,7 +104,7 @@ class Starter:
         self._show = show
         self._data = Path(data_folder(store.path))
 
-    def start(self, task_uid: str, request: Request) -> Started:
+    def start(self, task_uid: str, request: StartRequest) -> Started:
         """Start an agent on a task.
 
         Raises:
@@ -180,7 +180,7 @@ class Starter:
             raise Conflict(f"{work.agent} has ended and cannot be started again: {message}") from error
 
     def _place(
-        self, task: Task, request: Request, repository: agent_worktrees.Repository, settings: WorkSettings
+        self, task: Task, request: StartRequest, repository: agent_worktrees.Repository, settings: WorkSettings
     ) -> Place:
         """Return where the agent is to work.
 
@@ -225,7 +225,15 @@ class Starter:
             raise Conflict(f"{busy} at work, and [work] max_agents is {most}: wait, or raise it", limit=most)
 
     def _begin(
-        self, task: Task, program: str, root: Path, place: Place, folder: Path, request: Request, *, has_terminal: bool
+        self,
+        task: Task,
+        program: str,
+        root: Path,
+        place: Place,
+        folder: Path,
+        request: StartRequest,
+        *,
+        has_terminal: bool,
     ) -> Work:
         """Write what is about to be made."""
         operation = StartWork(

@@ -19,7 +19,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import ProveTree
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.check_gate import Place
+from tui_tasks.core.rules.check_gate import CheckPlace
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import heartbeats
 from tui_tasks.core.vocab import HUMAN
@@ -48,7 +48,7 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
     home = task_queries.list_by_id(db, task.list_id)
     known = check_queries.definitions(db)
     by_uid = {definition.uid: definition for definition in known}
-    place = Place(work.repository, work.worktree, tree, db.machine)
+    place = CheckPlace(work.repository, work.worktree, tree, db.machine)
     checks = []
     for check in check_queries.of_task(db, task, home, known):
         definition = by_uid.get(check.uid)
@@ -176,7 +176,7 @@ class Prover:
 def has_other_inputs(store: Store, work: Work, checks: Sequence[Check], folder: Path, tree: str) -> bool:
     """Return whether a gating check has inputs in a worktree that are not files of its tree."""
     gating = {check.uid for check in checks if check.gate}
-    place = Place(work.repository, str(folder), tree)
+    place = CheckPlace(work.repository, str(folder), tree)
     for definition in check_queries.definitions(store.db):
         inside = place.folder_of(definition) if definition.uid in gating else None
         if inside is not None and git_trees.other_file(folder, inside, definition.inputs, tree):

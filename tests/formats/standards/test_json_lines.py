@@ -28,7 +28,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.format_table import FORMATS
-from tui_tasks.formats.importing import Importer, Outcome
+from tui_tasks.formats.importing import Importer, ImportResult
 from tui_tasks.formats.standards import json_lines
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -44,13 +44,13 @@ def lines_of(store: Store, *without: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in line.items() if name not in without} for line in lines]
 
 
-def bring(store: Store, text: str, now: int, *, list_name: str | None = None, rehearsal: bool = False) -> Outcome:
+def bring(store: Store, text: str, now: int, *, list_name: str | None = None, rehearsal: bool = False) -> ImportResult:
     read = FORMATS["jsonl"].read(text, NOW)
     importing = Importer(store, "jsonl", read, target=list_name, fallback="tasklist", project=None)
     return importing.run("shell", now, rehearsal=rehearsal)
 
 
-def counts(outcome: Outcome) -> tuple[int, int, int]:
+def counts(outcome: ImportResult) -> tuple[int, int, int]:
     return outcome.added, outcome.changed, outcome.unchanged
 
 

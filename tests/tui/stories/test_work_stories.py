@@ -181,7 +181,7 @@ def test_work_that_is_merged_leaves_a_task_that_is_done(plan, place, make_app, d
     monkeypatch.setattr(answer_keys, "READ_SECONDS", 0.0)
     # The picture has the id of the merge, which depends on its time and on who has merged.
     commit_tree, times = merging.commit_tree, dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), COMMITTED)
-    ada = merging.Identity("Ada", "ada@example.org")
+    ada = merging.Committer("Ada", "ada@example.org")
     monkeypatch.setattr(merging, "commit_tree", lambda *given: commit_tree(*given[:4], ada, times))
     git(place.root, "config", "user.name", "Ada")
     git(place.root, "config", "user.email", "ada@example.org")

@@ -47,7 +47,7 @@ from tui_tasks.tui.work import attaching, peek_screens
 from tui_tasks.tui.work.peek_screens import Peek
 from tui_tasks.tui.work.start_form import StartForm
 from tui_tasks.work import agent_terminals, program_commands, starting
-from tui_tasks.work.starting import Request, Started
+from tui_tasks.work.starting import Started, StartRequest
 
 
 def begun(plan: Any, number: int, program: str = "robot", now: int = NOW, **more: Any) -> Any:
@@ -68,11 +68,11 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Request]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, StartRequest]]:
     """What the screen asked to start; nothing is made."""
-    asked: list[tuple[str, Request]] = []
+    asked: list[tuple[str, StartRequest]] = []
 
-    def start(self: Any, uid: str, request: Request) -> Started:
+    def start(self: Any, uid: str, request: StartRequest) -> Started:
         asked.append((uid, request))
         (work,) = self._store.commit(
             StartWork(uid, request.program, "/repo", f"/trees/{uid}"), actor="human", now=self._clock()
@@ -97,7 +97,7 @@ async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, star
         await settle(pilot, "enter")
         await until(pilot, lambda: bool(started))
         await until(pilot, lambda: "codex-" in said(app))
-    assert started == [(plan[9], Request(program="codex", here=True, words="now"))]
+    assert started == [(plan[9], StartRequest(program="codex", here=True, words="now"))]
 
 
 async def test_w_offers_the_programs_that_are_installed_first(plan, make_app, monkeypatch):
@@ -252,7 +252,7 @@ async def test_a_branch_that_words_choose_is_shown_before_they_are_sent(plan, ma
 
 
 async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_typed(plan, make_app, monkeypatch):
-    def refuse(self: Any, uid: str, request: Request) -> Started:
+    def refuse(self: Any, uid: str, request: StartRequest) -> Started:
         raise Conflict("no agent was started: this folder is in no git repository")
 
     monkeypatch.setattr(starting.Starter, "start", refuse)
@@ -278,7 +278,7 @@ async def test_the_form_of_a_start_that_is_refused_stands_there_again_as_it_was_
 async def test_words_of_a_start_that_is_refused_elsewhere_stand_there_again(plan, make_app, monkeypatch):
     goes_on = threading.Event()
 
-    def refuse(self: Any, uid: str, request: Request) -> Started:
+    def refuse(self: Any, uid: str, request: StartRequest) -> Started:
         goes_on.wait(DEADLINE)
         raise Conflict("no agent was started: its setup failed")
 
@@ -326,7 +326,7 @@ async def test_words_for_an_agent_take_several_lines_and_name_the_branch_in_any_
         await settle(pilot)
         await settle(pilot, "up", "up", "end", *"!", "enter")
         await until(pilot, lambda: bool(started))
-    assert started == [(plan[9], Request(program="claude", base="next", words="one!\ntwo\n  three now"))]
+    assert started == [(plan[9], StartRequest(program="claude", base="next", words="one!\ntwo\n  three now"))]
 
 
 async def test_words_for_an_agent_that_esc_leaves_stand_there_again_for_that_task_alone(plan, make_app):

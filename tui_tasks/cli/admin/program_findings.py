@@ -18,6 +18,7 @@ from tui_tasks import regular_files
 from tui_tasks.cli.admin import program_entries, setup_plan
 from tui_tasks.cli.admin.program_files import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_forms
+from tui_tasks.hooks.programs.payload_fields import table
 
 # Seconds for which a hook is tried.
 TRY_LIMIT: Final = 10
@@ -176,8 +177,8 @@ def _claude_trust(folder: Path) -> Iterator[str]:
 def _gemini_trust(folder: Path) -> Iterator[str]:
     """Yield problems of trust: in an untrusted folder Gemini CLI uses no servers or hooks, not even the user's."""
     at = target(PROGRAMS["gemini"], folder, for_user=True)
-    security = _table(_json(at.path(at.files.server)), "security")
-    if _table(security, "folderTrust").get("enabled") is False:
+    security = table(_json(at.path(at.files.server)), "security")
+    if table(security, "folderTrust").get("enabled") is False:
         return
     trusted = _json(at.folder / "trustedFolders.json")
     for place in (folder, *folder.parents):
@@ -200,7 +201,7 @@ def _codex_trust(file: File) -> Iterator[str]:
     for (event, number, each), (_, hook) in zip(
         program_entries.hook_positions(file), program_entries.our_hooks(file), strict=True
     ):
-        known = _table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}").get("trusted_hash")
+        known = table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}").get("trusted_hash")
         if known is None:
             untrusted.append(event)
         elif known != _codex_hash(event, hook):
@@ -220,11 +221,6 @@ def _codex_hash(event: str, hook: dict[str, Any]) -> str:
         {"event_name": _snake_case(event), "hooks": [definition]}, separators=(",", ":"), ensure_ascii=False
     )
     return f"sha256:{hashlib.sha256(identity.encode()).hexdigest()}"
-
-
-def _table(settings: Any, key: str) -> dict[str, Any]:
-    table = settings.get(key) if isinstance(settings, dict) else None
-    return table if isinstance(table, dict) else {}
 
 
 def _snake_case(event: str) -> str:

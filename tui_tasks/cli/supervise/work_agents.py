@@ -175,7 +175,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 def _start(options: argparse.Namespace) -> None:
-    from tui_tasks.work.starting import Request, Starter
+    from tui_tasks.work.starting import Starter, StartRequest
 
     with open_store(options) as store:
         session = session_of(options, store, TOOLS)
@@ -195,7 +195,7 @@ def _start(options: argparse.Namespace) -> None:
         person_rights.record(options, store)
         starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
         names = ("program", "here", "words", "base", "branch", "race", "share", "beside")
-        request = Request(**{name: getattr(options, name) for name in names}, limits=dict(options.limit))
+        request = StartRequest(**{name: getattr(options, name) for name in names}, limits=dict(options.limit))
         started = []
         for task in tasks:
             work, notes = starter.start(task.uid, request)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.snapshots import Task
     from tui_tasks.core.store import Store
     from tui_tasks.work.accepting import Acceptance, Outcome
-    from tui_tasks.work.comments import Sent
+    from tui_tasks.work.comments import SentComments
     from tui_tasks.work.git.reviewing import Review
 
 
@@ -245,7 +245,7 @@ def _comment(options: argparse.Namespace) -> None:
         print_changed(options, store, work, _sent_text(sent))
 
 
-def _sent_text(sent: Sent) -> str:
+def _sent_text(sent: SentComments) -> str:
     return f"sent to {sent.work.agent}" + ", which is started again" * sent.is_started_again
 
 

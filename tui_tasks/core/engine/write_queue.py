@@ -59,7 +59,7 @@ def opening(database: str) -> Iterator[None]:
     """Hold the shared lock while a block opens the database: its file is not replaced meanwhile.
 
     Raises:
-        DatabaseRefused: for 5 s another has been put in its place.
+        DatabaseRefused: for `BUSY_SECONDS` another has been put in its place.
     """
     try:
         handle = open_lock_file(database, make=False)
@@ -80,7 +80,7 @@ def replacing(database: str) -> Iterator[None]:
     """Hold the exclusive lock while a block replaces the database's file: nobody opens it meanwhile.
 
     Raises:
-        Busy: for 5 s others have been opening or restoring it.
+        Busy: for `BUSY_SECONDS` others have been opening or restoring it.
         OSError: the lock file cannot be used.
     """
     handle = open_lock_file(database, make=True)
@@ -93,7 +93,7 @@ def replacing(database: str) -> Iterator[None]:
 
 
 def _lock_within_limit(handle: int, kind: int) -> bool:
-    """Return whether the lock was obtained within 5 s."""
+    """Return whether the lock was obtained within `BUSY_SECONDS`."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

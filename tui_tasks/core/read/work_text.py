@@ -65,7 +65,7 @@ SELECT work.agent, session.ended_at, (
 """
 
 
-class Counts(msgspec.Struct, frozen=True, gc=False):
+class WorkCounts(msgspec.Struct, frozen=True, gc=False):
     """What git counted of a work, at an instant. None: unknown.
 
     `near` is read by the two properties: one column holds what is near for its agent, or the conflicts.
@@ -92,20 +92,20 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
         return self.near if self.near is not None and self.near.startswith(CONFLICTS) else None
 
 
-def counts(db: Database, uid: str) -> Counts | None:
+def counts(db: Database, uid: str) -> WorkCounts | None:
     """Return what git last counted of a work; None if it never has."""
     return _counts_where(db, "uid = ?", (uid,)).get(uid)
 
 
-def _counts_where(db: Database, condition: str, values: Sequence[Any] = ()) -> dict[str, Counts]:
+def _counts_where(db: Database, condition: str, values: Sequence[Any] = ()) -> dict[str, WorkCounts]:
     """Return what git last counted of some works, by their uids."""
     rows = db.sql(f"SELECT uid, {', '.join(KEPT_COUNTS)}, at FROM work_count WHERE {condition}", tuple(values))
     return {uid: _to_counts(row) for uid, *row in rows.fetchall()}
 
 
-def _to_counts(row: Sequence[Any]) -> Counts:
+def _to_counts(row: Sequence[Any]) -> WorkCounts:
     named = dict(zip((*KEPT_COUNTS, "at"), row, strict=True))
-    return Counts(**named | {"dirty": None if named["dirty"] is None else bool(named["dirty"])})
+    return WorkCounts(**named | {"dirty": None if named["dirty"] is None else bool(named["dirty"])})
 
 
 def counts_json(db: Database, uid: str) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def counts_text(db: Database, uid: str) -> str:
     return _counts_text(counts(db, uid))
 
 
-def _counts_text(counted: Counts | None) -> str:
+def _counts_text(counted: WorkCounts | None) -> str:
     if counted is None or counted.files is None:
         return ""
     if not counted.files and counted.dirty:
@@ -135,7 +135,7 @@ def obstacle(db: Database, work: Work) -> str:
     return _obstacle(work, counts(db, work.uid))
 
 
-def _obstacle(work: Work, counted: Counts | None) -> str:
+def _obstacle(work: Work, counted: WorkCounts | None) -> str:
     if work.message and work.state == "ready" and not work.message.startswith((NOT_AGAIN, ITS_AGENT)):
         return f"not merged: {work.message}"  # then; what was in the way may be gone by now
     return work.message or (counted.conflicts if counted is not None else None) or ""
@@ -191,7 +191,7 @@ def failed(db: Database) -> list[FailedWork]:
 
 
 def near_limits(db: Database) -> dict[str, str]:
-    """Return the limits that agents at work are near to, as `Counts` has them, by the agents' names."""
+    """Return the limits that agents at work are near to, as `WorkCounts` has them, by the agents' names."""
     rows = db.sql(
         f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near NOT LIKE '{CONFLICTS}%'"
         f" AND state IN ({LIVE})"

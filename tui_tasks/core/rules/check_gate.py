@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
 
-class Place(NamedTuple):
+class CheckPlace(NamedTuple):
     """Where the checks of a task at work run.
 
     Attributes:
@@ -49,7 +49,7 @@ class Place(NamedTuple):
         return self.worktree + path[len(self.repository) :]
 
 
-def place_of(tx: Transaction, task: Task) -> Place | None:
+def place_of(tx: Transaction, task: Task) -> CheckPlace | None:
     """Return where the checks of a task run: in the worktree of the speaker's work on it, else of the newest."""
     if not tx.state_cache.has_work:
         return None
@@ -57,7 +57,7 @@ def place_of(tx: Transaction, task: Task) -> Place | None:
 
     live = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
     own = [work for work in live if work.agent == tx.actor] or live
-    return Place(own[-1].repository, own[-1].worktree, machine=own[-1].machine) if own else None
+    return CheckPlace(own[-1].repository, own[-1].worktree, machine=own[-1].machine) if own else None
 
 
 def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | None) -> None:
@@ -102,7 +102,7 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
     raise NotProven(reason, advice, uid, verified=state, output=output, id=task.uid)
 
 
-def _has_passed(tx: Transaction, check: Check, place: Place | None) -> bool:
+def _has_passed(tx: Transaction, check: Check, place: CheckPlace | None) -> bool:
     """Return whether a check has passed, for a task at work in its worktree."""
     if check.state != "passed" or place is None:
         return check.state == "passed"
@@ -111,7 +111,7 @@ def _has_passed(tx: Transaction, check: Check, place: Place | None) -> bool:
     return check.run is not None and (check.run.machine, check.run.worktree) == (place.machine, place.worktree)
 
 
-def _can_run(tx: Transaction, check: Check, place: Place | None) -> bool:
+def _can_run(tx: Transaction, check: Check, place: CheckPlace | None) -> bool:
     """Return whether the machine that has the worktree of a task has a command for a check."""
     definition = _definition(tx, check)
     return place is None or definition is None or definition.place(place.machine) is not None
@@ -182,7 +182,7 @@ def waive(tx: Transaction, task: Task, waived: list[Check], state: str | None) -
     tx.emit("check.waived", "task_check", task.uid, new=new, task=task)
 
 
-def request(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place | None = None) -> None:
+def request(tx: Transaction, task: Task, wanted: Iterable[Check], place: CheckPlace | None = None) -> None:
     """Have checks of a task run. A run that has not begun serves every task that asks until it begins.
 
     A run that has begun goes on; changes of inputs made after its beginning make it stale. `place`: where they run, if
@@ -203,7 +203,7 @@ def request(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place |
         link(tx, task, check, waiting[0] if waiting else _new_run(tx, definition, machine, folder, at))
 
 
-def _is_at(run: CheckRun, machine: str, place: Place | None) -> bool:
+def _is_at(run: CheckRun, machine: str, place: CheckPlace | None) -> bool:
     """Return whether a run that has not ended is about the files of a place; `machine`: it must be that one's."""
     if machine not in ("", run.machine):
         return False
@@ -212,7 +212,7 @@ def _is_at(run: CheckRun, machine: str, place: Place | None) -> bool:
     return run.worktree == place.worktree and (place.tree is None or run.tree in (None, place.tree))
 
 
-def prove(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place) -> None:
+def prove(tx: Transaction, task: Task, wanted: Iterable[Check], place: CheckPlace) -> None:
     """Let what has passed on the tree of a place count, and have the rest run there."""
     for check in wanted:
         definition = _definition(tx, check)
@@ -239,7 +239,7 @@ def link(tx: Transaction, task: Task, check: Check, run: CheckRun) -> None:
 
 
 def _new_run(
-    tx: Transaction, definition: CheckDefinition, machine: str, folder: str | None, place: Place | None
+    tx: Transaction, definition: CheckDefinition, machine: str, folder: str | None, place: CheckPlace | None
 ) -> CheckRun:
     blank: dict[str, Any] = dict.fromkeys(CheckRun.__struct_fields__)
     blank |= {"id": tx.state_cache.next_id("check_run"), "uid": tx.new_uid(), "check_uid": definition.uid}

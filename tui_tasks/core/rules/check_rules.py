@@ -190,7 +190,7 @@ def prove_tree(tx: Transaction, op: ProveTree) -> list[Check]:
     task = task_queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
     wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate]
-    check_gate.prove(tx, task, wanted, check_gate.Place(op.repository, op.worktree, op.tree, tx.db.machine))
+    check_gate.prove(tx, task, wanted, check_gate.CheckPlace(op.repository, op.worktree, op.tree, tx.db.machine))
     return [check for check in tx.state_cache.checks_of(task, home) if check.gate]
 
 

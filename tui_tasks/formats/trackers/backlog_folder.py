@@ -53,7 +53,7 @@ _COMMENT: Final = re.compile(r"(?:author: ([^\n]*)\n)?created: (\d{4}[^\n]*)\n--
 _RULE: Final = re.compile(r"^---\s*$", re.MULTILINE)
 
 
-class Folder:
+class BacklogFolder:
     """The files of a folder, with the tasks that an import would make of them, by uid.
 
     Raises:

@@ -34,7 +34,7 @@ from tui_tasks.formats.trackers.backlog_file import (
 from tui_tasks.formats.trackers.backlog_folder import (
     NAME,
     NO_ORDINAL,
-    Folder,
+    BacklogFolder,
     SortKey,
     day,
     format_date,
@@ -65,7 +65,7 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
     Raises:
         InvalidArgument: the front matter of files is invalid.
     """
-    parsed = Folder(files, now, step).found
+    parsed = BacklogFolder(files, now, step).found
     parsed.add_named_lists()
     return parsed
 
@@ -76,7 +76,7 @@ def write_folder(rows: ExportData, present: Mapping[str, str], now: datetime) ->
     Raises:
         InvalidArgument: existing files cannot be parsed.
     """
-    folder = Folder(present, now)
+    folder = BacklogFolder(present, now)
     numbers = _IdAllocator([file.fields.id for file, _ in folder.tasks.values()])
     ids = {uid: file.fields.id for uid, (file, _) in folder.tasks.items()}
     for _, tasks in rows.lists:
@@ -98,7 +98,7 @@ def write_folder(rows: ExportData, present: Mapping[str, str], now: datetime) ->
 
 
 def _differences(
-    folder: Folder, task: Task, home: TaskList, log: list[LogEntry], ids: Mapping[str, str], now: datetime
+    folder: BacklogFolder, task: Task, home: TaskList, log: list[LogEntry], ids: Mapping[str, str], now: datetime
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values of the front matter and the sections of a task's file that differ from the task."""
     file, record = folder.tasks[task.uid]

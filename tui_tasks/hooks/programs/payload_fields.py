@@ -31,23 +31,31 @@ _OWN_PROMPTS: Final = (
 )
 
 
+def _field(payload: Any, name: str) -> Any:
+    return payload.get(name) if isinstance(payload, dict) else None
+
+
 def text(payload: Any, name: str) -> str | None:
     """Return the text of a field; None when it is missing or blank."""
-    value = payload.get(name) if isinstance(payload, dict) else None
+    value = _field(payload, name)
     return value if isinstance(value, str) and value.strip() else None
 
 
 def table(payload: Any, name: str) -> dict[str, Any]:
     """Return the object of a field; empty when it is missing."""
-    value = payload.get(name) if isinstance(payload, dict) else None
+    value = _field(payload, name)
     return value if isinstance(value, dict) else {}
 
 
+def items(payload: Any, name: str) -> list[Any]:
+    """Return the items in the array of a field; none when it is missing."""
+    value = _field(payload, name)
+    return value if isinstance(value, list) else []
+
+
 def tables(payload: Any, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the array of a field."""
-    value = payload.get(name) if isinstance(payload, dict) else None
-    if isinstance(value, list):
-        yield from (one for one in value if isinstance(one, dict))
+    """Return the objects in the array of a field."""
+    return (one for one in items(payload, name) if isinstance(one, dict))
 
 
 # The fields of a tool's input that name what the tool works on, the most telling first.
@@ -92,7 +100,7 @@ def tool_started(payload: dict[str, Any]) -> ToolStarted:
 
 def number(payload: Any, name: str) -> float | None:
     """Return the number of a field, if it is 0 or more."""
-    value = payload.get(name) if isinstance(payload, dict) else None
+    value = _field(payload, name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 

@@ -36,7 +36,7 @@ from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.screen_bases import plain
 from tui_tasks.work import program_commands
-from tui_tasks.work.starting import Request, Starter
+from tui_tasks.work.starting import Starter, StartRequest
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -273,7 +273,7 @@ def _live_works(context: Context, task: Task) -> list[Work]:
     return [work for work in work_queries.of_task(context.db, task.uid) if work.state in LIVE_WORK]
 
 
-def _start(context: Context, tasks: Sequence[Task], request: Request) -> _Done:
+def _start(context: Context, tasks: Sequence[Task], request: StartRequest) -> _Done:
     """Start agents, in a thread, until one cannot be started."""
     started: list[str] = []
     notes: list[str] = []
@@ -297,8 +297,8 @@ class _Done(msgspec.Struct, frozen=True):
     message: str
 
 
-def _request(answer: StartAnswer) -> Request:
-    return Request(
+def _request(answer: StartAnswer) -> StartRequest:
+    return StartRequest(
         program=answer.program,
         here=answer.place == "here",
         words=answer.words,

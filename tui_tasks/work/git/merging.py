@@ -24,14 +24,14 @@ from tui_tasks.work.git.worktrees import check_git, checked_out_at, commit_of, i
 Method = Literal["squash", "merge", "rebase", "ff"]
 
 
-class Identity(NamedTuple):
+class Committer(NamedTuple):
     """Who commits: the human's name and address."""
 
     name: str
     email: str
 
 
-def identity(settings: Iterable[Setting]) -> Identity:
+def identity(settings: Iterable[Setting]) -> Committer:
     """Return the human's name and address in git's settings: the human's own, as agents share the repository's.
 
     Raises:
@@ -42,11 +42,11 @@ def identity(settings: Iterable[Setting]) -> Identity:
     values = {one.name: one.value for one in ordered if one.name in ("user.name", "user.email") and one.value}
     if len(values) < 2:
         raise Conflict('git does not know who you are: `git config --global user.name "…"`, and user.email')
-    return Identity(values["user.name"], values["user.email"])
+    return Committer(values["user.name"], values["user.email"])
 
 
 def commit_tree(
-    root: Path, tree: str, parents: list[str], message: str, who: Identity, more: Mapping[str, str] | None = None
+    root: Path, tree: str, parents: list[str], message: str, who: Committer, more: Mapping[str, str] | None = None
 ) -> str:
     """Make a commit of a tree in the name of the human; `more` are variables of git. Return the commit.
 
@@ -146,7 +146,7 @@ def check_committed(review: Review) -> None:
         )
 
 
-def commit_rest(work_tree: WorkTree, review: Review, branch: str | None, message: str, who: Identity) -> Review:
+def commit_rest(work_tree: WorkTree, review: Review, branch: str | None, message: str, who: Committer) -> Review:
     """Commit what is not committed of reviewed work, exactly as it was reviewed; return the review of that commit.
 
     `check_reviewed` has passed. Files that change now are in no commit that is merged. No branch moves but that of the
@@ -175,7 +175,7 @@ def nothing_to_merge(root: Path, review: Review, method: Method) -> Merge:
 
 
 def prepare(
-    root: Path, review: Review, method: Method, message: str, who: Identity, *, when: str | None = None
+    root: Path, review: Review, method: Method, message: str, who: Committer, *, when: str | None = None
 ) -> Merge:
     """Make the commit that merges reviewed work, in no working tree; the base branch does not move.
 
@@ -271,7 +271,7 @@ def _checkout(root: Path, base: str) -> str | None:
     return str(where) if where is not None else None
 
 
-def _rebase(work_tree: WorkTree, review: Review, who: Identity, dates: Mapping[str, str]) -> str:
+def _rebase(work_tree: WorkTree, review: Review, who: Committer, dates: Mapping[str, str]) -> str:
     """Return the last of the work's commits after each was copied onto the base."""
     root, last = work_tree.folder, review.base_commit
     last_tree = tree_at(root, last)

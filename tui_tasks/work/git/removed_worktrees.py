@@ -24,7 +24,7 @@ from tui_tasks.runner.git_isolation import WorkTree
 from tui_tasks.runner.git_trees import TreeIndex
 from tui_tasks.work.git import reviewing
 from tui_tasks.work.git.merging import Merge
-from tui_tasks.work.git.worktrees import REFS, Entry, checked_out_at, commit_of, drop, entries, opened
+from tui_tasks.work.git.worktrees import REFS, KnownWorktree, checked_out_at, commit_of, drop, entries, opened
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -128,7 +128,7 @@ def _failed_update(folder: Path, ref: str, *values: str, options: tuple[str, ...
     return GitFailed(git.failure(folder, words, done.error)) if done.status else None
 
 
-def _is_at(known: list[Entry], folder: Path) -> str | None:
+def _is_at(known: list[KnownWorktree], folder: Path) -> str | None:
     """Return the commit at which a worktree is."""
     path = os.path.realpath(folder)
     return next((one.head for one in known if os.path.realpath(one.path) == path), None)
@@ -162,7 +162,7 @@ def bring_back(root: Path, kept: Kept, *, filters: Collection[str] = ()) -> None
     _move_back(Path(kept.trash), folder)
 
 
-def _attach(root: Path, folder: Path, kept: Kept, known: list[Entry]) -> None:
+def _attach(root: Path, folder: Path, kept: Kept, known: list[KnownWorktree]) -> None:
     drop(root, folder, known)
     where = next((one.path for one in known if one.branch == kept.branch and one.path.is_dir()), None)
     if kept.branch is not None and where is not None:

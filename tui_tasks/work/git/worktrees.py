@@ -29,7 +29,7 @@ MIN_GIT: Final = (2, 38)
 """The version of git that merges without a working tree."""
 
 
-class Entry(NamedTuple):
+class KnownWorktree(NamedTuple):
     """A worktree that a repository knows.
 
     Attributes:
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     head: str | None
 
 
-def entries(root: Path) -> list[Entry]:
+def entries(root: Path) -> list[KnownWorktree]:
     """Return the worktrees of a repository, the main one first.
 
     Raises:
@@ -61,7 +61,7 @@ def entries(root: Path) -> list[Entry]:
         if (path := lines.get(b"worktree")) is not None:
             branch = os.fsdecode(lines[b"branch"]).removeprefix("refs/heads/") if b"branch" in lines else None
             head = lines[b"HEAD"].decode() if b"HEAD" in lines else None
-            worktrees.append(Entry(Path(os.fsdecode(path)), branch, head))
+            worktrees.append(KnownWorktree(Path(os.fsdecode(path)), branch, head))
     return worktrees
 
 
@@ -285,7 +285,7 @@ def write_files(root: Path, path: Path, filters: Collection[str] = ()) -> None:
         work_tree.run("reset", "--quiet", "--hard")
 
 
-def drop(root: Path, path: Path, known: list[Entry] | None = None) -> None:
+def drop(root: Path, path: Path, known: list[KnownWorktree] | None = None) -> None:
     """Remove a worktree with all its files, whether it is whole, half made or gone.
 
     `known` are the worktrees of its repository, as `entries` has them.

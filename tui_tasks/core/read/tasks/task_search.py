@@ -114,12 +114,9 @@ def of_all_lists(
         wanted &= in_list(list_id, narrow)
     elif narrow is not None:
         wanted &= narrow
-    if tag is not None:
-        wanted &= fn.has_tag(TaskRow.tags, tag) == 1
     if agent is not None:
         wanted &= TaskRow.agent == agent
-    if text is not None:
-        wanted &= _has_text(text)
+    wanted = _with(wanted, () if tag is None else (tag,), None, text)
     homes: dict[int, TaskList] = {}
     for (number,) in db.each_of(TaskRow.select(TaskRow.id).where(wanted).order_by(TaskRow.id)):
         task = read_task(db.one(TASK_BY_ID, id=number))
