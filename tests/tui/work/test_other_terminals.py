@@ -17,7 +17,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.runner import processes
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.work import attaching
-from tui_tasks.tui.work.attaching import Pane, Place
+from tui_tasks.tui.work.attaching import Place, TmuxPane
 from tui_tasks.work import agent_terminals
 
 HERE = SimpleNamespace(machine="")
@@ -53,7 +53,7 @@ def of_process(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
 def test_an_agent_in_somebodys_own_tmux_is_found_by_its_processs_terminal(pane, monkeypatch):
     socket, pid = pane
     of_process(monkeypatch, pid)
-    assert attaching.find(HERE, "claude-1") == Place(Pane(socket, "mine", "%0"))
+    assert attaching.find(HERE, "claude-1") == Place(TmuxPane(socket, "mine", "%0"))
 
 
 @needs_tmux

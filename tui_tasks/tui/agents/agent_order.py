@@ -39,7 +39,7 @@ class Filled(NamedTuple):
     state: int = STATE
 
 
-class Columns(NamedTuple):
+class AgentColumns(NamedTuple):
     """The width of each column in cells, with the space after it; 0: not shown."""
 
     who: int
@@ -61,18 +61,18 @@ class Columns(NamedTuple):
         return self.task - (GAP if self.pulse else 1)
 
 
-def columns(width: int, filled: Filled) -> Columns:
+def columns(width: int, filled: Filled) -> AgentColumns:
     """Divide a width into columns; those that no agent fills are left out."""
     if width < NARROW:
         who = min(max(filled.who, 6), 10) + 1
-        return Columns(who, AGE, max(1, width - GUTTER - who - 6), 0, 0, 0, 0)
+        return AgentColumns(who, AGE, max(1, width - GUTTER - who - 6), 0, 0, 0, 0)
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + GAP
         rest = width - GUTTER - who - filled.state
         where = min(max(filled.where, len("where")), 8) + GAP if filled.where and rest >= _LEAST_REST else 0
         rest -= where
         task = min(filled.task + 1, rest * (17 if where else 19) // 40) if filled.task else 0
-        return Columns(who, filled.state, max(1, rest - task), where, task, 0, 0)
+        return AgentColumns(who, filled.state, max(1, rest - task), where, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + GAP,
         min(max(filled.where, len("where")), 10) + GAP if filled.where else 0,
@@ -81,7 +81,7 @@ def columns(width: int, filled: Filled) -> Columns:
     pulse = PULSE_MINUTES + (GAP if spent else 1)
     rest = width - GUTTER - who - filled.state - where - pulse - spent
     task = min(filled.task + GAP, max(rest // 2, rest - _WHAT)) if filled.task else 0
-    return Columns(who, filled.state, rest - task, where, task, pulse, spent)
+    return AgentColumns(who, filled.state, rest - task, where, task, pulse, spent)
 
 
 # Those that need the human most come first.

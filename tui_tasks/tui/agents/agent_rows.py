@@ -22,7 +22,7 @@ from tui_tasks.text.glyphs import AGENT_LOOKS, Look, spark
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import MINUTE, age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_order import AGE, GAP, STATE, AgentsRow, Columns, Filled, GoneAgents, columns
+from tui_tasks.tui.agents.agent_order import AGE, GAP, STATE, AgentColumns, AgentsRow, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part
@@ -176,7 +176,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             *self._columns_behind(row, sizes, (named, old), now),
         ]
 
-    def _columns_behind(self, row: AgentView, sizes: Columns, task: Part, now: int) -> list[Part]:
+    def _columns_behind(self, row: AgentView, sizes: AgentColumns, task: Part, now: int) -> list[Part]:
         """Return the columns behind what matters most of an agent, as far as there is room: where it works, its task,
         its pulse, and what it has spent.
         """
@@ -271,7 +271,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
             return ask_text.request_line(row.ask, ascii_only=self.context.ascii_only)
         return agent_text.asked(row, row.ask, self.context) if state == "asking" else ""
 
-    def _columns(self, row: AgentView, width: int) -> Columns:
+    def _columns(self, row: AgentView, width: int) -> AgentColumns:
         """Return the columns of an agent's line: what matters most of it also has the room of those that are empty."""
         sizes = columns(width, self.filled)
         if sizes.where and not agent_text.where(row, self.context):
@@ -280,12 +280,12 @@ class AgentsRows(RowDrawing[AgentsRow]):
             sizes = sizes._replace(matter=sizes.matter + sizes.task, task=0)
         return sizes
 
-    def _task_lines(self, row: AgentView, sizes: Columns) -> list[str]:
+    def _task_lines(self, row: AgentView, sizes: AgentColumns) -> list[str]:
         """Return what an agent works on, on two lines if need be."""
         first, *more = wrapped(self._task(row), sizes.name) if sizes.task else [""]
         return [first, safe_line(" ".join(more), sizes.name)] if more else [first]
 
-    def _matter(self, row: AgentView, state: str, sizes: Columns) -> Matter:
+    def _matter(self, row: AgentView, state: str, sizes: AgentColumns) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
         if state == "asking" and row.ask is not None and sizes.state > AGE:

@@ -54,23 +54,23 @@ class GlobalActions(Controller):
         await answer_keys.make_rule(self._context)
 
     def do_pane_list(self) -> None:
-        """Pane 1."""
+        """Show pane 1."""
         self._context.navigation.show_pane("list")
 
     def do_pane_board(self) -> None:
-        """Pane 2."""
+        """Show pane 2."""
         self._context.navigation.show_pane("board")
 
     def do_pane_log(self) -> None:
-        """Pane 3."""
+        """Show pane 3."""
         self._context.navigation.show_pane("log")
 
     def do_pane_schedule(self) -> None:
-        """Pane 4."""
+        """Show pane 4."""
         self._context.navigation.show_pane("schedule")
 
     def do_asks(self) -> None:
-        """The inbox, on the question about the task under the cursor if there is one."""
+        """Open the inbox, on the question about the task under the cursor if there is one."""
         from tui_tasks.tui.inbox.inbox_screen import Inbox
 
         if self._say_if_open("inbox"):
@@ -82,15 +82,15 @@ class GlobalActions(Controller):
         context.push(Inbox(context, asked))
 
     def do_agents(self) -> None:
-        """The agents."""
+        """Open Agents."""
         self._open("agents")
 
     def do_digest(self) -> None:
-        """What happened while the human was away."""
+        """Open the digest of what happened while the human was away."""
         self._open("digest")
 
     def do_stats(self) -> None:
-        """The stats."""
+        """Open the stats."""
         self._open("stats")
 
     def _say_if_open(self, name: str) -> bool:
@@ -108,20 +108,20 @@ class GlobalActions(Controller):
         self._context.push(screen(name, self._context))
 
     def do_help(self) -> None:
-        """Every key."""
+        """Show every key."""
         from tui_tasks.tui.screens.palette import help_screen
 
         self._context.push(help_screen(self._context, self._lookup))
 
     def do_palette(self) -> None:
-        """Every command."""
+        """Open the palette of every command."""
         from tui_tasks.tui.screens.palette import palette
 
         self._themes.load()
         self._context.push(palette(self._context, self._lookup, self._themes))
 
     def do_settings(self) -> None:
-        """The settings, and their file."""
+        """Open the settings, and their file."""
         from tui_tasks.tui.screens.settings_list import settings_list
 
         self._context.push(settings_list(self._context))

@@ -46,7 +46,7 @@ class ProjectActions(Controller):
 
     @override
     def title(self, action: Action) -> str:
-        """The project that is shown alone gives way to all."""
+        """Show all projects again in place of one alone."""
         is_alone = action.id == "only_project" and self._context.state.projects.is_alone
         return "Show agents, inbox and log of all projects" if is_alone else action.title
 
@@ -80,11 +80,11 @@ class ListActions(Controller):
         self._context = context
 
     def do_previous_list(self) -> None:
-        """The list before this one."""
+        """Show the list before this one."""
         self._turn(-1)
 
     def do_next_list(self) -> None:
-        """The list after this one."""
+        """Show the list after this one."""
         self._turn(1)
 
     def _turn(self, by: int) -> None:

@@ -187,7 +187,7 @@ class BoardPane(TaskPane):
         self._share_width(is_other=False)
         self._follow(target)
         if self.is_open:
-            self.detail.refreshed()
+            self.detail.read()
         self._counts.update(self.only)
         self._redraw_lines()
 

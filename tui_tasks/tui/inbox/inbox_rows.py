@@ -41,7 +41,7 @@ _MORE_CHARS: Final = 600
 _LOOKED_AT: Final = 200
 
 
-class Columns(NamedTuple):
+class InboxColumns(NamedTuple):
     """The widths in cells of number, project, agent and age; 0: no row has it. A word in place of an age widens its own
     row alone.
     """
@@ -88,7 +88,7 @@ class InboxRows(RowDrawing[InboxLine]):
         self._sources = sources
         self._listed = listed
         self._tasks = tasks
-        self._columns = Columns()
+        self._columns = InboxColumns()
         # The questions that several agents ask.
         self._alike: Collection[str] = ()
         self._texts: dict[str, tuple[tuple[int, bool], RowText]] = {}
@@ -107,7 +107,7 @@ class InboxRows(RowDrawing[InboxLine]):
         asked = Counter(question for _, question in {*askers})
         self._alike = {question for question, number in asked.items() if number > 1}
         numbers = [cell_len(self._number(row)) for row in rows]
-        self._columns = Columns(
+        self._columns = InboxColumns(
             max(self.context.state.number_width, *numbers) if any(numbers) else 0,
             _WHERE * any(isinstance(row, Ask) and projects.of_ask(row) for row in rows),
             max((cell_len(self._who(row)) for row in rows), default=0),
@@ -117,16 +117,18 @@ class InboxRows(RowDrawing[InboxLine]):
 
     # One row
 
-    def draw(self, row: InboxLine, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: InboxLine, row_look: RowLook, line: int) -> Sequence[Part]:
         """Draw mark, number, what it is, agent and age; or a line of its text below that."""
         if self.is_small:
-            return self._in_one_line(row, look_.width)
+            return self._in_one_line(row, row_look.width)
         if isinstance(row, FoldedAsks):
-            return self._folded(row, look_)
-        text, indent, right = self.text(row, look_.width), self._indent(), self._right(row, look_.width)
+            return self._folded(row, row_look)
+        text, indent, right = self.text(row, row_look.width), self._indent(), self._right(row, row_look.width)
         tall = self.heights.get(row.uid, 1)
-        room = self._room(row, look_.width)
-        shown, style = self._shown_line(text, tall, line, room if line < text.title else self._room_below(look_.width))
+        room = self._room(row, row_look.width)
+        shown, style = self._shown_line(
+            text, tall, line, room if line < text.title else self._room_below(row_look.width)
+        )
         if tall == 1 < text.title:
             shown = self._in_short(row, room)
         if line:
@@ -135,7 +137,7 @@ class InboxRows(RowDrawing[InboxLine]):
             self._sources[row.kind].painted(row.row, is_whole=tall >= text.title and not text.is_cut)
         ascii_only = self.context.ascii_only
         return (
-            *gutter(look_, self.mark(row), is_new=self._is_new(row), ascii_only=ascii_only),
+            *gutter(row_look, self.mark(row), is_new=self._is_new(row), ascii_only=ascii_only),
             (f"{self._number(row):<{self._indent() - GUTTER}}", "$muted"),
             *self._with_cause(row, fit(shown, room, ascii_only=ascii_only), style),
             (right, "$muted"),
@@ -315,13 +317,13 @@ class InboxRows(RowDrawing[InboxLine]):
         before = gutter(None, self.mark(row), is_new=self._is_new(row), ascii_only=self.context.ascii_only)
         return (*before, (head, ""), (safe_ends(who, room), "$muted"), (right, "$muted"))
 
-    def _folded(self, row: FoldedAsks, look_: RowLook) -> Sequence[Part]:
+    def _folded(self, row: FoldedAsks, row_look: RowLook) -> Sequence[Part]:
         words = f"{len(row.asks)} more of {safe_ends(agent_text.who(row.agent), 30)}"
         how = f"  {self.context.keymap.key_of('ask_open')} lists them "
-        room = max(0, look_.width - GUTTER - cell_len(words))
+        room = max(0, row_look.width - GUTTER - cell_len(words))
         glyph = ("…", "$state-needs-you")
         return (
-            *gutter(look_, glyph, is_new=False, ascii_only=self.context.ascii_only),
+            *gutter(row_look, glyph, is_new=False, ascii_only=self.context.ascii_only),
             (words, "$state-needs-you"),
             (fit(how, room, "right"), "$muted"),
         )

@@ -240,7 +240,7 @@ class ListPane(TaskPane):
             self.row_list.reload()
             self._matches.count_again()
         self._lay_out_if_changed()
-        self.detail.refreshed()
+        self.detail.read()
         self._lines.redraw()
 
     @override

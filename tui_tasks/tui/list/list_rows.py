@@ -50,20 +50,20 @@ class TaskRows(RowDrawing[TaskLine]):
         self._only = only
         self._emptied = EmptiedNote(context)
 
-    def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: TaskLine, row_look: RowLook, line: int) -> Sequence[Part]:
         """`>• ◐ #5  Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
         ascii_only, state = self.context.ascii_only, self.context.state
         shown = state.status_of(row)
         status = state_look(self.context, row.uid, shown)
-        style = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
-        room = look_.width - GUTTER - state.number_width - NUMBER_GAP - 1
+        style = "$muted" if row.status in ("done", "skipped", "cancelled") or row_look.dragged else ""
+        room = row_look.width - GUTTER - state.number_width - NUMBER_GAP - 1
         checked, is_proven = proof(self.context, row)
         tick = "$muted" if shown == "done" and not is_proven else status.color
         found = tags_found(self._only(), row.tags) if room >= _LEAST_FOUND else []
-        facts = self._facts(row, f"{style} underline".strip() if look_.drop else style, checked, found)
+        facts = self._facts(row, f"{style} underline".strip() if row_look.drop else style, checked, found)
         return (
             *gutter(
-                look_,
+                row_look,
                 (status.mark(ascii_only=ascii_only), tick),
                 is_new=row.uid in state.seen.new,
                 ascii_only=ascii_only,

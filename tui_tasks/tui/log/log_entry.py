@@ -85,10 +85,10 @@ class EntryText(TextDrawing):
         title = safe_line(title or who, max(8, room), ascii_only=self.context.ascii_only)
         head: list[Part] = [(title, "bold")]
         room -= cell_len(title)
-        for at, fact in enumerate(facts):
+        for number, fact in enumerate(facts):
             room -= 3 + cell_len(fact)
             if room < 0:
-                return head, facts[at:]
+                return head, facts[number:]
             head.append((f" · {fact}", "$muted"))
         return head, []
 

@@ -253,14 +253,14 @@ class LogRows(RowDrawing[LogLine]):
         self.job_numbers: Mapping[str, int] = {}
         """The numbers of the jobs by uid."""
 
-    def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: LogLine, row_look: RowLook, line: int) -> Sequence[Part]:
         """`> 20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
 
         Each column begins at one place, and what is too long is cut at its end. A narrow screen has no names of tasks:
         their numbers say which.
         """
-        ascii_only, width = self.context.ascii_only, look_.width
-        cursor = look_.cursor_sign(after=" ")
+        ascii_only, width = self.context.ascii_only, row_look.width
+        cursor = row_look.cursor_sign(after=" ")
         if row.word in MARKS:
             return [cursor, *self._mark(row, width - 1)]
         label = fit(self.label_of(row), self.label_width, ascii_only=ascii_only)

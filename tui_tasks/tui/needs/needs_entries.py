@@ -39,7 +39,7 @@ _LOOKS: Final = {
 }
 
 
-class Entry(msgspec.Struct, frozen=True):
+class NeedEntry(msgspec.Struct, frozen=True):
     """One thing that needs the human in words: its number, what it is about, and since when."""
 
     need: Need
@@ -83,7 +83,7 @@ class NeedsEntries:
         self.context = context
         self.lasts = lasts
 
-    def entry(self, need: Need) -> Entry:
+    def entry(self, need: Need) -> NeedEntry:
         """Return one thing in words."""
         if need.parts:
             return self._proposed(need) if need.kind == Kind.HELD else self._group(need)
@@ -102,14 +102,14 @@ class NeedsEntries:
         }
         return words[need.kind](need)
 
-    def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "", least: str = "") -> Entry:
+    def _entry(self, need: Need, number: str, text: str, aside: str, brief: str = "", least: str = "") -> NeedEntry:
         looks = AGENT_LOOKS["left" if need.word == "gone" else need.word] if need.kind == Kind.AGENTS else None
         looks = looks or look(_LOOKS[need.kind])
-        return Entry(
+        return NeedEntry(
             need, looks.mark(ascii_only=self.context.ascii_only), looks.color, number, text, aside, brief, least
         )
 
-    def _ask(self, need: Need) -> Entry:
+    def _ask(self, need: Need) -> NeedEntry:
         from tui_tasks.tui.asks import ask_text  # few screens begin with a question
 
         asked = _whole(ask_text.request_line(need.row, ascii_only=self.context.ascii_only))
@@ -118,25 +118,25 @@ class NeedsEntries:
             return msgspec.structs.replace(self._entry(need, number, f"later: {asked}", who), color="$muted")
         return self._entry(need, number, asked, who)
 
-    def _check(self, need: Need) -> Entry:
+    def _check(self, need: Need) -> NeedEntry:
         task = self._line(need.task)
         reason = (failed_check(self.context, task) if task is not None else None) or ""
         number, name = self._task(need.task)
         return self._entry(need, number, f"{name}: {reason}" if reason else name, _who(task), reason)
 
-    def _held(self, need: Need) -> Entry:
+    def _held(self, need: Need) -> NeedEntry:
         row = need.row
         number = _of_job(row.id) if row.is_job else f"#{row.id}"
         name = one_line(row.name, _NAME)
         return self._entry(need, number, f"new {row.kind}? {name}", agent_text.who(row.maker, WHO), name)
 
-    def _work(self, need: Need) -> Entry:
+    def _work(self, need: Need) -> NeedEntry:
         number, name = self._task(need.task)
         counts = self.context.state.works.reviews.get(need.agent, "")
         text = "  ".join(filter(None, (f"to review: {name}", one_line(counts))))
         return self._entry(need, number, text, agent_text.who(need.agent, WHO))
 
-    def _agent(self, need: Need) -> Entry:
+    def _agent(self, need: Need) -> NeedEntry:
         who = agent_text.who(need.agent, WHO)
         if need.word != "gone":
             # The mark says what a shorter text leaves out.
@@ -147,20 +147,20 @@ class NeedsEntries:
         text = f"gone: {name}{', its claim lapsed' if need.row.has_lapsed else ''}"
         return self._entry(need, f"#{task.number}" if task is not None else "", text, who)
 
-    def _failed(self, need: Need) -> Entry:
+    def _failed(self, need: Need) -> NeedEntry:
         task = need.row
         reason = self.context.state.failures.why(task)
         whole, cut = (_with_reason(name, reason) for name in (one_line(task.name), one_line(task.name, _NAME)))
         return self._entry(need, f"#{task.number}", whole, _who(task), cut, one_line(reason))
 
-    def _group(self, need: Need) -> Entry:
+    def _group(self, need: Need) -> NeedEntry:
         """Return `#3 #5 #9 +11  test_dst_gap: expected 02:30`."""
         numbers = [f"#{part.row.number}" for part in need.parts]
         more = [f"+{len(numbers) - _NUMBERS}"] if len(numbers) > _NUMBERS else []
         reason = one_line(self.context.state.failures.why(need.row))
         return self._entry(need, " ".join((*numbers[:_NUMBERS], *more)), reason, "")
 
-    def _proposed(self, need: Need) -> Entry:
+    def _proposed(self, need: Need) -> NeedEntry:
         """Return `4 new tasks? #10 Rewrite the session store in Rust, #11 Cache tokens`; with less room the beginnings
         of the other titles, then their numbers.
         """
@@ -176,20 +176,20 @@ class NeedsEntries:
         )
         return self._entry(need, "", whole, "", cut, numbers)
 
-    def _failed_job(self, need: Need) -> Entry:
+    def _failed_job(self, need: Need) -> NeedEntry:
         job = need.row
         reason = job_lines.why_failed(self.context.db, job.uid)
         whole, cut = (_with_reason(name, reason) for name in (one_line(job.name), one_line(job.name, _NAME)))
         return self._entry(need, _of_job(job.number), whole, "", cut, one_line(reason))
 
-    def _late_job(self, need: Need) -> Entry:
+    def _late_job(self, need: Need) -> NeedEntry:
         job = need.row
         brief = late_words(self.context, job.when)
         why = brief.partition(", ")[2].partition(";")[0].removesuffix(" yet")
         text, least = f"{one_line(job.name, _NAME)}: {brief}", f"late, {why}" if why else ""
         return self._entry(need, _of_job(job.number), text, "", brief, least)
 
-    def _late(self, need: Need) -> Entry:
+    def _late(self, need: Need) -> NeedEntry:
         now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
         number, name = self._task(need.task)
         brief = f"due {due_dates.when(need.row, now)}"

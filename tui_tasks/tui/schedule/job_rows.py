@@ -38,7 +38,7 @@ _LEAST_WHEN: Final = 15
 _COLUMNS_FROM: Final = 60
 
 
-class Columns(NamedTuple):
+class JobColumns(NamedTuple):
     """The width of each column in cells, with the space after it; 0: not shown."""
 
     task: int
@@ -48,7 +48,7 @@ class Columns(NamedTuple):
     history: int
 
 
-def columns(width: int, head: int, name: int, when: int, failure: int = 0, last: int = 0) -> Columns:
+def columns(width: int, head: int, name: int, when: int, failure: int = 0, last: int = 0) -> JobColumns:
     """Divide a width into columns behind `head` cells; `name`, `when`, `failure` and `last` are the widths of the
     longest ones.
 
@@ -63,7 +63,7 @@ def columns(width: int, head: int, name: int, when: int, failure: int = 0, last:
     if least > rest - task - min(when, _LEAST_WHEN):
         least = _LAST
     when = min(when, max(_LEAST_WHEN, rest - task - least))
-    return Columns(task, when, min(rest - task - when, max(least, last + _GROWS)), next_, history)
+    return JobColumns(task, when, min(rest - task - when, max(least, last + _GROWS)), next_, history)
 
 
 # How many lines the words for the last run have at most.
@@ -114,7 +114,7 @@ class JobRows(RowDrawing[JobLine]):
         """Return how many cells are before a job's name."""
         return GUTTER + self._number_width + NUMBER_GAP
 
-    def _sizes(self, width: int) -> Columns:
+    def _sizes(self, width: int) -> JobColumns:
         return columns(width, self._head, *self._longest[:-1])
 
     def says(self, row: JobLine) -> str:
@@ -124,9 +124,9 @@ class JobRows(RowDrawing[JobLine]):
         last = job_text.last(row, now, with_reason=True)
         return "\n".join((f"S{job.number}", job.name, *shown, last, job.type, job.prompt)).casefold()
 
-    def draw(self, row: JobLine, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: JobLine, row_look: RowLook, line: int) -> Sequence[Part]:
         """`>  ✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
-        context, width = self.context, look_.width
+        context, width = self.context, row_look.width
         if line:
             sizes = self._sizes(width)
             rest = self.last_lines(row, width)[line]
@@ -139,7 +139,7 @@ class JobRows(RowDrawing[JobLine]):
         next_ = job_text.next_(job, now, ascii_only=ascii_only)
         next_style = shown.color if state == "overdue" else "$muted"
         glyph = (shown.mark(ascii_only=ascii_only), _SLOW if job_text.is_slow(row, now) else shown.color)
-        head = (*gutter(look_, glyph, is_new=False, ascii_only=ascii_only), (number, "$muted"))
+        head = (*gutter(row_look, glyph, is_new=False, ascii_only=ascii_only), (number, "$muted"))
         quiet = "$muted" if not job.enabled else ""
         if width < _COLUMNS_FROM:
             room = max(1, width - self._head - cell_len(next_) - 2)
@@ -153,7 +153,7 @@ class JobRows(RowDrawing[JobLine]):
             *(self._history(row) if sizes.history else ()),
         )
 
-    def _last(self, row: JobLine, sizes: Columns, now: int) -> tuple[Part, Part]:
+    def _last(self, row: JobLine, sizes: JobColumns, now: int) -> tuple[Part, Part]:
         """Return the schedule and how the last run went; of a failure without the word where its reason needs room."""
         when, said = job_text.when(row.job), job_text.last(row, now, with_reason=True)
         if row.job.uid in self.tall:
@@ -172,7 +172,7 @@ class JobRows(RowDrawing[JobLine]):
         said = job_text.last(row, self.context.clock.now(), with_reason=True)
         return self._wrapped(said, self._sizes(width)) if width >= _COLUMNS_FROM else [said]
 
-    def _wrapped(self, said: str, sizes: Columns) -> list[str]:
+    def _wrapped(self, said: str, sizes: JobColumns) -> list[str]:
         return _wrapped_at_most(safe_line(said, _WIDEST), sizes.last - 2, _LAST_LINES)
 
     def _history(self, row: JobLine) -> list[Part]:

@@ -74,9 +74,9 @@ class RunsOfJob:
 class RunRows(RowDrawing[RunLine]):
     """Draws runs, one in each line."""
 
-    def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: RunLine, row_look: RowLook, line: int) -> Sequence[Part]:
         """`>  ✗ failed after 41s  by hand  exit 1  smtp: 535 ...   Sat 21 Nov 08:00`."""
-        context, width = self.context, look_.width
+        context, width = self.context, row_look.width
         now, ascii_only = context.clock.now(), context.ascii_only
         shown = job_text.run_look(row)
         at = context.clock.time_of(row.at) if row.at is not None else ""
@@ -93,7 +93,7 @@ class RunRows(RowDrawing[RunLine]):
         head = safe_line("  ".join(words), room, ascii_only=ascii_only)
         why = f"  {row.why}" if row.why else ""
         return (
-            *gutter(look_, (shown.mark(ascii_only=ascii_only), shown.color), is_new=False, ascii_only=ascii_only),
+            *gutter(row_look, (shown.mark(ascii_only=ascii_only), shown.color), is_new=False, ascii_only=ascii_only),
             (head, ""),
             (fit(why, room - cell_len(head), ascii_only=ascii_only), "$muted"),
             (f"  {at} ", "$muted"),

@@ -144,14 +144,14 @@ class DigestRows(RowDrawing[DigestRow]):
         number = self.job_numbers.get(line.uid) if line.kind in ("run", "job") else None
         return f"S{number}" if number else f"#{line.number}" if line.number is not None else ""
 
-    def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: DigestRow, row_look: RowLook, line: int) -> Sequence[Part]:
         """`>• ? #4  asks   claude-1   jose or pyjwt?   9m`; what does not fit stands below, or is cut at the end."""
         at = row.line.state_since if row.entry is None else row.entry.at
         now, ascii_only = self.context.clock.now(), self.context.ascii_only
         self.lasts(age_lasts(at, now))
-        *head, (text, style) = self._parts(row, look_)
+        *head, (text, style) = self._parts(row, row_look)
         indent = sum(cell_len(part) for part, _ in head)
-        room, tall = max(0, look_.width - _WHEN - indent), self.heights.get(row.key, 1)
+        room, tall = max(0, row_look.width - _WHEN - indent), self.heights.get(row.key, 1)
         if tall > 1:
             lines = self._wrapped(text, room)
             text = lines[line] if line < tall - 1 else " ".join(lines[line:])
@@ -162,17 +162,20 @@ class DigestRows(RowDrawing[DigestRow]):
             return [(" " * indent, ""), shown]
         return [*head, shown, (f" {age(at, now) if at else '':>{_WHEN - 2}} ", "$muted")]
 
-    def _parts(self, row: DigestRow, look_: RowLook) -> list[Part]:
+    def _parts(self, row: DigestRow, row_look: RowLook) -> list[Part]:
         number_width = self._number_width + NUMBER_GAP
         if row.entry is not None:
-            return [look_.cursor_sign(after=" " * (GUTTER + number_width - 1)), *self._entry(row.entry, look_.width)]
+            return [
+                row_look.cursor_sign(after=" " * (GUTTER + number_width - 1)),
+                *self._entry(row.entry, row_look.width),
+            ]
         # What is late came by time alone.
         is_new = row.line.part != "late" and self.context.state.seen.is_new(row.line.state_since, row.line.task)
         ascii_only, look = self.context.ascii_only, _look(row.line)
         glyph = (look.mark(ascii_only=ascii_only), look.color)
         number = (f"{self._number(row.line):<{number_width}}", "$muted")
-        before = gutter(look_, glyph, is_new=is_new, ascii_only=ascii_only)
-        return [*before, number, *self._line(row.line, look_.width)]
+        before = gutter(row_look, glyph, is_new=is_new, ascii_only=ascii_only)
+        return [*before, number, *self._line(row.line, row_look.width)]
 
     def _wrapped(self, text: str, room: int) -> list[str]:
         return wrapped(safe_line(text, ascii_only=self.context.ascii_only), max(1, room))

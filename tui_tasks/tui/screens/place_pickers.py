@@ -57,16 +57,21 @@ class ProjectEntry(PaletteEntry):
 class ProjectRows(EntryRows):
     """Draws projects, one in each line."""
 
-    def draw(self, row: Any, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: Any, row_look: RowLook, line: int) -> Sequence[Part]:
         """Draw the name, and the counts in columns behind it."""
         entry: ProjectEntry = row.entry
-        is_small = look_.width < _COUNTS + _SHORTEST
+        is_small = row_look.width < _COUNTS + _SHORTEST
         counts = self._counts(entry, is_small=is_small)
-        room = look_.width - 5 - (_COUNTS_SMALL if is_small else _COUNTS)
+        room = row_look.width - 5 - (_COUNTS_SMALL if is_small else _COUNTS)
         name = fit(entry.title, max(_SHORTEST, min(_NAME, room)), ascii_only=self.context.ascii_only)
         mark = "*" if entry.is_chosen else " "
-        head = [("> " if look_.cursor else "  ", "$primary bold"), (f"{mark} ", "$changed"), (f"{name} ", ""), *counts]
-        room = look_.width - sum(cell_len(text) for text, _ in head)
+        head = [
+            ("> " if row_look.cursor else "  ", "$primary bold"),
+            (f"{mark} ", "$changed"),
+            (f"{name} ", ""),
+            *counts,
+        ]
+        room = row_look.width - sum(cell_len(text) for text, _ in head)
         ways = [
             [part for count in entry.needs for part in (count.mark, (f"{words(count)}{gap}", ""))]
             for words, gap in ((_words, "   "), (_words, "  "), (_number, "  "), (_number, " "))[2 * is_small :]

@@ -298,7 +298,8 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self.brief = False
         self.is_beside = False
         self._details: TaskDetails | None = None
-        self._uid: str | None = None
+        self.uid: str | None = None
+        """The uid of the task that is shown or about to be read."""
         self._is_reading = False
         self._is_outdated = False
 
@@ -327,27 +328,18 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
             return ()
         return [(" ", ""), self._drawing.state_of(self._details), (" ", "")]
 
-    @property
-    def uid(self) -> str | None:
-        """The uid of the task that is shown or about to be read."""
-        return self._uid
-
     def show(self, uid: str | None) -> None:
         """Show another task soon; of several calls in a row, only the last one reads."""
-        if uid == self._uid:
+        if uid == self.uid:
             return
-        self._uid = uid
+        self.uid = uid
         if not self._is_reading:
-            self._is_reading = self.call_later(self._read)
+            self._is_reading = self.call_later(self.read)
 
     def changed(self, changes: StateChanges) -> None:
         """Read the task again if the changes touch what is shown."""
         if self._details is None or self._details.is_outdated_by(changes):
-            self._read()
-
-    def refreshed(self) -> None:
-        """Read the task again, as anything may have changed while it was not on screen."""
-        self._read()
+            self.read()
 
     def redraw(self) -> None:
         """Draw again."""
@@ -375,17 +367,18 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         """Focus the text, to scroll it."""
         self.screen.set_focus(self.text)
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read the task again, once there is room for it."""
         self._is_reading = False
         self._is_outdated = not self.size.width
         if not self._is_outdated:
-            self.show_now(self._uid)
+            self.show_now(self.uid)
 
     def show_now(self, uid: str | None) -> None:
         """Read and show a task now, even before the first layout."""
-        self._uid = uid
+        self.uid = uid
         was = self._details.task.uid if self._details else None
-        task = task_queries.any_task(self.context.db, self._uid) if self._uid else None
+        task = task_queries.any_task(self.context.db, self.uid) if self.uid else None
         line = list_pages.line(self.context.db, task.uid) if task is not None else None
         self._details = self._read_details(task, line) if task and line and not task.deleted else None
         if (self._details.task.uid if self._details else None) != was:
@@ -402,7 +395,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def on_resize(self) -> None:
         """Draw; read the task first if it was not read for lack of room, as while another pane is shown."""
-        if self._is_outdated or self._details is None or self._details.task.uid != self._uid:
-            self._read()
+        if self._is_outdated or self._details is None or self._details.task.uid != self.uid:
+            self.read()
         else:
             self.redraw()

@@ -316,8 +316,8 @@ def priority(task: TaskLine) -> Part | None:
 
 def priority_look(task: Task | TaskLine) -> Part | None:
     """Return the priority of a task, unless it is the usual one; faint where the task is over."""
-    look_ = _PRIORITIES.get(min(task.priority, vocab.LOW))
-    return look_ if look_ is None or not task.finished_at else (look_[0], "$muted")
+    part = _PRIORITIES.get(min(task.priority, vocab.LOW))
+    return part if part is None or not task.finished_at else (part[0], "$muted")
 
 
 class EmptiedNote:

@@ -23,7 +23,7 @@ from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
 from tui_tasks.tui.widgets.counts_line import Changes, has_row_of_changes
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.needs.needs_entries import Entry
+    from tui_tasks.tui.needs.needs_entries import NeedEntry
     from tui_tasks.tui.state.context import Context
 
 # The lines of the screen for each row here, rounded up; the other lines around a pane: above it, the rule, the foot.
@@ -136,7 +136,7 @@ class NeedsText(TextDrawing):
         newest = max(new, key=lambda need: need.at or 0).key if new else ""
         return chosen(needs, number, self._waiting(), newest)
 
-    def _listed(self, shown: Sequence[Entry], rows: int, width: int) -> list[Drawn]:
+    def _listed(self, shown: Sequence[NeedEntry], rows: int, width: int) -> list[Drawn]:
         """Return one thing a row, and more of its words where there are rows for them."""
         numbers = (cell_len(entry.number) for entry in shown if not entry.need.parts)
         number = max((self.context.state.number_width, *numbers))
@@ -178,7 +178,7 @@ class NeedsText(TextDrawing):
         has_new = any(is_new(self.context.state, need) for need in needs)
         return gutter(None, glyph, is_new=has_new, ascii_only=self.context.ascii_only)
 
-    def _ways(self, entry: Entry, columns: _Columns) -> list[_Fitted]:
+    def _ways(self, entry: NeedEntry, columns: _Columns) -> list[_Fitted]:
         """Return the lines of an entry's words, and what stands beside them. The agent gives way where a number says
         what the entry is about. Of a question about a task agent and age give way before a word does, as the
         line of the agents has both: its ways, those with more beside it first.
@@ -202,7 +202,7 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _row(self, entry: Entry, fitted: _Fitted, most: int, columns: _Columns) -> list[Drawn]:
+    def _row(self, entry: NeedEntry, fitted: _Fitted, most: int, columns: _Columns) -> list[Drawn]:
         """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         text, aside = fitted.lines, fitted.aside
@@ -226,7 +226,7 @@ class NeedsText(TextDrawing):
         return [head, *([(indent, ""), *line] for line in below)]
 
 
-def _toned(entry: Entry, text: str, lines: Iterable[str]) -> Iterator[list[Part]]:
+def _toned(entry: NeedEntry, text: str, lines: Iterable[str]) -> Iterator[list[Part]]:
     """Yield each of the lines of a text in two tones: its cause is what one reads, and the name before it is muted, as
     all of what was put off is.
     """

@@ -93,7 +93,7 @@ def _go_to_other(context: Context, agent: str) -> None:
         _in_place(context, agent, words)
 
 
-def _is_own_server(pane: Pane) -> bool:
+def _is_own_server(pane: TmuxPane) -> bool:
     """Return whether the screen stands in the same tmux server, so that its client can go to the pane."""
     own = os.environ.get("TMUX", "").partition(",")[0]
     return bool(own) and os.path.realpath(own) == os.path.realpath(pane.socket)
@@ -112,7 +112,7 @@ _SECONDS: Final = 2.0
 _MAX_ENVIRONMENT: Final = 1024 * 1024
 
 
-class Pane(NamedTuple):
+class TmuxPane(NamedTuple):
     """A pane of somebody's own tmux: the socket of its server, its session, and its id."""
 
     socket: str
@@ -123,7 +123,7 @@ class Pane(NamedTuple):
 class Place(NamedTuple):
     """Where an agent's terminal is: a pane, or else the command that shows it."""
 
-    pane: Pane | None = None
+    pane: TmuxPane | None = None
     command: tuple[str, ...] = ()
 
 
@@ -163,14 +163,14 @@ def _socket(pid: int, environ: Mapping[str, str]) -> str:
     return os.fsdecode(variable.removeprefix(b"TMUX=").partition(b",")[0])
 
 
-def _pane(socket: str, tty: str) -> Pane | None:
+def _pane(socket: str, tty: str) -> TmuxPane | None:
     """Return the pane of a terminal, if there is one."""
     printed = _output("tmux", *server(socket), "list-panes", "-a", "-F", "#{pane_tty} #{pane_id} #{session_name}")
     for line in printed.splitlines():
         name, _, rest = line.partition(" ")
         if name == tty:
             pane, _, session = rest.partition(" ")
-            return Pane(socket, session, pane)
+            return TmuxPane(socket, session, pane)
     return None
 
 

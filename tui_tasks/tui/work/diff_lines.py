@@ -155,7 +155,7 @@ def digits_of(lines: Sequence[DiffLine], width: int) -> int:
     return len(str(max((line.number for line in lines), default=0))) if width >= 50 else 0
 
 
-class Source(msgspec.Struct, frozen=True):
+class FileTexts(msgspec.Struct, frozen=True):
     """What the process is given: the name of a file, and parts of its text."""
 
     name: str
@@ -179,7 +179,7 @@ def colours(path: str, lines: Sequence[DiffLine]) -> Colours:
         return {}
     texts = tuple("\n".join(lines[at].text for at in side) for side in taken)
     runs_of: dict[int, Runs] = {}
-    for side, runs in zip(taken, _ask(Source(PurePosixPath(path).name, texts)), strict=False):
+    for side, runs in zip(taken, _ask(FileTexts(PurePosixPath(path).name, texts)), strict=False):
         for at, run in zip(side, runs, strict=False):
             if sum(length for length, _ in run) == len(lines[at].text):
                 # A line that is on both sides has the colours of the new one.
@@ -187,7 +187,7 @@ def colours(path: str, lines: Sequence[DiffLine]) -> Colours:
     return runs_of
 
 
-def _ask(source: Source) -> list[_Lines]:
+def _ask(source: FileTexts) -> list[_Lines]:
     command = [sys.executable, "-P", "-m", __name__]
     try:
         done = subprocess.run(
@@ -229,8 +229,8 @@ def tokens(name: str, text: str) -> _Lines:
 
 
 def main() -> None:
-    """Read a `Source` from standard input, and print the runs of its texts."""
-    source = msgspec.json.decode(sys.stdin.buffer.read(), type=Source)
+    """Read a `FileTexts` from standard input, and print the runs of its texts."""
+    source = msgspec.json.decode(sys.stdin.buffer.read(), type=FileTexts)
     sys.stdout.buffer.write(msgspec.json.encode([tokens(source.name, text) for text in source.texts]))
 
 

@@ -53,12 +53,12 @@ class SideRow(msgspec.Struct, frozen=True):
 class SideRows(RowDrawing[SideRow]):
     """Draws the rows at the right, which are made for the width already."""
 
-    def draw(self, row: SideRow, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: SideRow, row_look: RowLook, line: int) -> Sequence[Part]:
         """Return the parts; the cursor is marked while the keys go there."""
-        if not look_.cursor or not row.parts or not row.parts[0][0].startswith(" "):
+        if not row_look.cursor or not row.parts or not row.parts[0][0].startswith(" "):
             return row.parts
         (text, style), *rest = row.parts
-        return [look_.cursor_sign(), (text[1:], style), *rest]
+        return [row_look.cursor_sign(), (text[1:], style), *rest]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw nothing."""
@@ -131,30 +131,6 @@ class ShownDiff(msgspec.Struct):
     note: str = ""
 
 
-class DiffCache:
-    """The diffs that were read last, by the keys of their files."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, ShownDiff] = {}
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._texts
-
-    def get(self, key: str) -> ShownDiff | None:
-        """Return the diff of a file; None if it is not read yet."""
-        return self._texts.get(key)
-
-    def put(self, key: str, text: ShownDiff) -> None:
-        """Hold the diff of a file, and drop the oldest where there are many."""
-        while len(self._texts) >= _MAX_CACHED:
-            del self._texts[next(iter(self._texts))]
-        self._texts[key] = text
-
-    def clear(self) -> None:
-        """Drop all, as the work has changed."""
-        self._texts.clear()
-
-
 def _read_diff(review: Review, change: FileChange) -> ShownDiff:
     """Return the diff of a file; called in a thread."""
     try:
@@ -192,7 +168,8 @@ class DiffSide:
         self._is_open = is_open
         self._redraw = redraw
         self._rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
-        self._texts = DiffCache()
+        # The diffs that were read last, by the keys of their files.
+        self._texts: dict[str, ShownDiff] = {}
         # The work and the file that are shown.
         self._shown: tuple[object, ...] = ()
 
@@ -266,9 +243,15 @@ class DiffSide:
         text = await asyncio.to_thread(_read_diff, review, change)
         if not self._is_shown(review):
             return
-        self._texts.put(key, text)
+        self._keep(key, text)
         self._show_read(key)
         await self._colour(key, change, text)
+
+    def _keep(self, key: str, text: ShownDiff) -> None:
+        """Keep the diff of a file, and drop the oldest where there are many."""
+        while len(self._texts) >= _MAX_CACHED:
+            del self._texts[next(iter(self._texts))]
+        self._texts[key] = text
 
     async def _colour(self, key: str, change: FileChange, text: ShownDiff) -> None:
         if text.lines:
@@ -299,7 +282,7 @@ class DiffSide:
                 return None
             line = next((at for at, line in enumerate(text.lines) if words in line.text.casefold()), None)
             if line is not None:
-                self._texts.put(row.key, text)
+                self._keep(row.key, text)
                 return row.change, row.key, line
         return None
 

@@ -71,14 +71,14 @@ class FileRows(RowDrawing[FileRow]):
         super().__init__(context)
         self._word = word
 
-    def draw(self, row: FileRow, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: FileRow, row_look: RowLook, line: int) -> Sequence[Part]:
         """`>  M src/keys.py  1 comment +31 −7`."""
-        width, change, ascii_only = look_.width, row.change, self.context.ascii_only
+        width, change, ascii_only = row_look.width, row.change, self.context.ascii_only
         talk = f"  {count(row.comments, 'comment')}" if row.comments else ""
         if change is None:
             room = max(1, width - GUTTER + 1 - cell_len(talk))
             return [
-                look_.cursor_sign(after=" " * (GUTTER - 2)),
+                row_look.cursor_sign(after=" " * (GUTTER - 2)),
                 (fit(self._word(), room), "$muted"),
                 (talk, "$changed"),
             ]
@@ -90,8 +90,8 @@ class FileRows(RowDrawing[FileRow]):
         if change.old_path is not None and change.status in "RC":
             name = f"{name} ← {one_to_one(change.old_path)}"
         return [
-            *gutter(look_, (row.mark, _STYLES.get(row.mark, "")), is_new=False, ascii_only=ascii_only),
-            (fit_ends(name, room, ascii_only=ascii_only), "bold" if look_.faint else ""),
+            *gutter(row_look, (row.mark, _STYLES.get(row.mark, "")), is_new=False, ascii_only=ascii_only),
+            (fit_ends(name, room, ascii_only=ascii_only), "bold" if row_look.faint else ""),
             (rest, "$state-overdue"),
             (talk, "$changed"),
             (f" {counts} ", "$muted"),
