@@ -36,6 +36,8 @@ SHORT: Final = 16
 """Rows under which there is room for one thing only."""
 AIRY: Final = 36
 """Rows from which empty lines part what stands on a wide screen."""
+_HAS_CHANGES: Final = 24
+"""Rows from which what has changed has one."""
 
 HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
 VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
@@ -56,6 +58,11 @@ def is_compact(size: Size) -> bool:
 def has_air(size: Size) -> bool:
     """Return whether there is room for an empty line between the parts above a pane."""
     return size.width >= WIDE and size.height >= AIRY
+
+
+def has_row_of_changes(size: Size) -> bool:
+    """Return whether what has changed has a row of its own, below the counts."""
+    return not is_compact(size) and size.height >= _HAS_CHANGES
 
 
 def is_wide(size: Size) -> bool:

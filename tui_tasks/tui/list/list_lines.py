@@ -15,6 +15,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui import layout
 from tui_tasks.tui.needs.agent_entries import one_line
+from tui_tasks.tui.needs.need_counts import Changes
 from tui_tasks.tui.needs.open_needs import Kind, Needs
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
@@ -22,7 +23,6 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.projects import is_dialects_own
 from tui_tasks.tui.state.task_cache import FAILED_OTHERWISE
 from tui_tasks.tui.tasks.filter_actions import ID_CHARS, sorted_by
-from tui_tasks.tui.widgets.counts_line import Changes
 from tui_tasks.tui.widgets.screen_head import end_of_rows
 
 # In cells: the bar of what is done, and the least of it that is shown.

@@ -1,4 +1,6 @@
-"""How much needs the human, has failed, is stuck or late: a number with a word for each."""
+"""How much needs the human, has failed, is stuck or late: a number with a word for each; and what has changed that they
+have not seen.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,31 @@ import msgspec
 from msgspec.structs import replace
 
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.text.glyphs import Look, look
+from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.times import DAY
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.layout import has_row_of_changes
 from tui_tasks.tui.needs import open_needs
-from tui_tasks.tui.needs.open_needs import Kind, Need, counted, late_number, tally, trouble_text, visit
-from tui_tasks.tui.painting.styles import Act, Group
+from tui_tasks.tui.needs.open_needs import (
+    Kind,
+    Need,
+    Needs,
+    came_by_time,
+    counted,
+    is_new,
+    late_number,
+    tally,
+    trouble_text,
+    visit,
+)
+from tui_tasks.tui.painting.styles import NEW, Act, Group, parts_width
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
+
     from tui_tasks.core.read.job_lines import RunningJob
+    from tui_tasks.tui.needs.changes_text import Way
     from tui_tasks.tui.painting.styles import Part
     from tui_tasks.tui.state.context import Context
 
@@ -25,6 +43,8 @@ if TYPE_CHECKING:
 _LIST: Final = 16
 _WHO: Final = 12
 _PUT_AWAY: Final = "failures put away"
+NONE_CHANGED: Final = ("0 changed",)
+ZERO_CHANGED: Final = ("0",)
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -143,3 +163,74 @@ class NeedCounts:
     def _show_job(self, name: str) -> None:
         self._context.navigation.close_overlays()
         self._context.navigation.show_job(name)
+
+
+class Changes:
+    """What agents have done that the human has not seen, in words."""
+
+    def __init__(self, context: Context, lasts: Callable[[int], None] = lambda span: None) -> None:
+        self._context = context
+        self._lasts = lasts
+        self._needs = Needs(context)
+
+    def are_there(self) -> bool:
+        """Return whether there is any; in the past nothing is new."""
+        state = self._context.state
+        if self._context.link.as_of is not None:
+            return False
+        if state.seen.has_changes:
+            return True
+        needs, now = self._needs.all(), self._context.clock.now()
+        if soon := [job.slow_from - now for job in state.running_jobs if job.slow_from > now]:
+            self._lasts(min(soon))
+        return any(is_new(state, need) for need in needs) or any(came_by_time(self._context, needs))
+
+    def ways(self) -> list[Way]:
+        """Return `failed #3, asked #4 #7, started #5`, then in fewer words, down to `4`; empty for none."""
+        if not self.are_there():
+            return []
+        # Imported here, as nothing may have changed when a screen begins.
+        from tui_tasks.tui.needs import changes_text
+
+        return changes_text.change_ways(self._context, self._needs.all())
+
+    def parts(self, words: Way) -> list[Part]:
+        """Return these words behind their mark, which is coloured where there is a change."""
+        mark = f"{sign('changed', ascii_only=self._context.ascii_only)} "
+        if words in (NONE_CHANGED, ZERO_CHANGED):
+            return [(mark, "$muted"), (", ".join(words), "$muted")]
+        from tui_tasks.tui.needs import changes_text
+
+        return [(mark, NEW), *changes_text.toned(self._context, words)]
+
+    def within(self, room: int) -> list[Part]:
+        """Return `• failed #3, asked #4 #7, +3` in so many cells; empty for none."""
+        ways = [self.parts(way) for way in self.ways()]
+        return next((way for way in ways if parts_width(way) <= room), ways[-1]) if ways else []
+
+    def line(self, width: int, begins: int) -> list[Part]:
+        """Return the same in a width as `row` has it, or that nothing has changed; nothing in the past. Where the
+        screen says that it begins at the same instant, that is not said again.
+        """
+        none = [] if self._context.link.as_of is not None else [(" ", ""), *self.parts(NONE_CHANGED)]
+        return self._since(width, has_since=begins != self._context.state.seen.since) or none
+
+    def row(self, size: Size) -> list[Part]:
+        """Return `• unseen since 19:58: failed #3, asked #4 #7`, on a screen that has a row for it."""
+        return self._since(size.width) if has_row_of_changes(size) else []
+
+    def _since(self, width: int, *, has_since: bool = True) -> list[Part]:
+        if not (ways := [self.parts(way) for way in self.ways()]):
+            return []
+        # At midnight, "since 19:58" needs its day.
+        self._lasts(DAY)
+        since = f"unseen since {self._context.clock.time_of(self._context.state.seen.since)}: "
+        # The time gives way before a word of a change does.
+        fitting = (
+            (begins, way)
+            for way in ways
+            for begins in ((since, "unseen: ") if has_since else ("",))
+            if len(begins) + parts_width(way) + 2 <= width
+        )
+        begins, (mark, *text) = next(fitting, (since if has_since else "", ways[-1]))
+        return [(" ", ""), mark, (begins, "$muted"), *text]

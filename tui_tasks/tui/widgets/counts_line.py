@@ -15,12 +15,12 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_ends, safe_words
-from tui_tasks.text.times import DAY, age_lasts, count, due
-from tui_tasks.tui.layout import NARROW, WIDE, is_compact
+from tui_tasks.text.times import age_lasts, count, due
+from tui_tasks.tui.layout import NARROW, WIDE, has_row_of_changes, is_compact
 from tui_tasks.tui.needs.agent_entries import AgentEntries, AgentEntry, one_line
-from tui_tasks.tui.needs.need_counts import Count, NeedCounts
-from tui_tasks.tui.needs.open_needs import BY_TIME, Kind, Need, Needs, came_by_time, is_new, late_number
-from tui_tasks.tui.painting.styles import NEW, Group, parts_width
+from tui_tasks.tui.needs.need_counts import NONE_CHANGED, ZERO_CHANGED, Changes, Count, NeedCounts
+from tui_tasks.tui.needs.open_needs import BY_TIME, Kind, Need, Needs, late_number
+from tui_tasks.tui.painting.styles import Group
 from tui_tasks.tui.rows.row_painter import GUTTER
 from tui_tasks.tui.widgets.agent_line import agent_groups
 from tui_tasks.tui.widgets.foot_line import GroupLine, as_of_words
@@ -37,12 +37,6 @@ _WIDE_GAP: Final = "   "
 _GAP: Final = "  "
 # In cells: the name of an agent in trouble on a small screen.
 _SHORT_WHO: Final = 8
-# In lines: the least screen with a row for what has changed.
-_HAS_ROW: Final = 24
-_NONE_CHANGED: Final = ("0 changed",)
-_ZERO_CHANGED: Final = ("0",)
-
-
 # In cells: the longest name of what is late or next on a small screen.
 _SHORT_NAME: Final = 16
 
@@ -93,82 +87,6 @@ def counts_line(
     line = GroupLine(context, groups, id=id)
     counts = Counts(context, line.lasts, has_row=has_row)
     return line
-
-
-class Changes:
-    """What agents have done that the human has not seen, in words."""
-
-    def __init__(self, context: Context, lasts: Callable[[int], None] = lambda span: None) -> None:
-        self._context = context
-        self._lasts = lasts
-        self._needs = Needs(context)
-
-    def are_there(self) -> bool:
-        """Return whether there is any; in the past nothing is new."""
-        state = self._context.state
-        if self._context.link.as_of is not None:
-            return False
-        if state.seen.has_changes:
-            return True
-        needs, now = self._needs.all(), self._context.clock.now()
-        if soon := [job.slow_from - now for job in state.running_jobs if job.slow_from > now]:
-            self._lasts(min(soon))
-        return any(is_new(state, need) for need in needs) or any(came_by_time(self._context, needs))
-
-    def ways(self) -> list[Way]:
-        """Return `failed #3, asked #4 #7, started #5`, then in fewer words, down to `4`; empty for none."""
-        if not self.are_there():
-            return []
-        # Imported here, as nothing may have changed when a screen begins.
-        from tui_tasks.tui.needs import changes_text
-
-        return changes_text.change_ways(self._context, self._needs.all())
-
-    def parts(self, words: Way) -> list[Part]:
-        """Return these words behind their mark, which is coloured where there is a change."""
-        mark = f"{sign('changed', ascii_only=self._context.ascii_only)} "
-        if words in (_NONE_CHANGED, _ZERO_CHANGED):
-            return [(mark, "$muted"), (", ".join(words), "$muted")]
-        from tui_tasks.tui.needs import changes_text
-
-        return [(mark, NEW), *changes_text.toned(self._context, words)]
-
-    def within(self, room: int) -> list[Part]:
-        """Return `• failed #3, asked #4 #7, +3` in so many cells; empty for none."""
-        ways = [self.parts(way) for way in self.ways()]
-        return next((way for way in ways if parts_width(way) <= room), ways[-1]) if ways else []
-
-    def line(self, width: int, begins: int) -> list[Part]:
-        """Return the same in a width as `row` has it, or that nothing has changed; nothing in the past. Where the
-        screen says that it begins at the same instant, that is not said again.
-        """
-        none = [] if self._context.link.as_of is not None else [(" ", ""), *self.parts(_NONE_CHANGED)]
-        return self._since(width, has_since=begins != self._context.state.seen.since) or none
-
-    def row(self, size: Size) -> list[Part]:
-        """Return `• unseen since 19:58: failed #3, asked #4 #7`, on a screen that has a row for it."""
-        return self._since(size.width) if has_row_of_changes(size) else []
-
-    def _since(self, width: int, *, has_since: bool = True) -> list[Part]:
-        if not (ways := [self.parts(way) for way in self.ways()]):
-            return []
-        # At midnight, "since 19:58" needs its day.
-        self._lasts(DAY)
-        since = f"unseen since {self._context.clock.time_of(self._context.state.seen.since)}: "
-        # The time gives way before a word of a change does.
-        fitting = (
-            (begins, way)
-            for way in ways
-            for begins in ((since, "unseen: ") if has_since else ("",))
-            if len(begins) + parts_width(way) + 2 <= width
-        )
-        begins, (mark, *text) = next(fitting, (since if has_since else "", ways[-1]))
-        return [(" ", ""), mark, (begins, "$muted"), *text]
-
-
-def has_row_of_changes(size: Size) -> bool:
-    """Return whether what has changed has a row of its own, below the counts."""
-    return not is_compact(size) and size.height >= _HAS_ROW
 
 
 class Counts:
@@ -237,7 +155,7 @@ class Counts:
         if self._context.link.as_of is not None:
             return [()] * 3
         if not self._changes.are_there():
-            return [_NONE_CHANGED, _NONE_CHANGED, _ZERO_CHANGED]
+            return [NONE_CHANGED, NONE_CHANGED, ZERO_CHANGED]
         return [()] * 3 if self._has_row and has_row_of_changes(size) else self._changes.ways()
 
 

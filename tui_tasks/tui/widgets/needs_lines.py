@@ -14,13 +14,13 @@ from textual.geometry import Size
 
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.layout import WIDE, has_air, is_compact
+from tui_tasks.tui.layout import WIDE, has_air, has_row_of_changes, is_compact
 from tui_tasks.tui.needs.agent_entries import WHO
+from tui_tasks.tui.needs.need_counts import Changes
 from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs, grouped, is_new, visit
 from tui_tasks.tui.painting.styles import Act, Part
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
-from tui_tasks.tui.widgets.counts_line import Changes, has_row_of_changes
 
 if TYPE_CHECKING:
     from tui_tasks.tui.needs.needs_entries import NeedEntry

@@ -16,11 +16,12 @@ from tui_tasks.text.safe import cell_len, safe_line, safe_words
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
 from tui_tasks.tui.needs.agent_entries import one_line
+from tui_tasks.tui.needs.need_counts import Changes
 from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Group, Part, parts_width
 from tui_tasks.tui.widgets.agent_line import AgentLines
-from tui_tasks.tui.widgets.counts_line import Changes, Counts, counts_line
+from tui_tasks.tui.widgets.counts_line import Counts, counts_line
 from tui_tasks.tui.widgets.foot_line import as_of_words
 from tui_tasks.tui.widgets.needs_lines import ROWS_BELOW, NeedsLines
 
