@@ -20,7 +20,7 @@ from wcwidth import wcswidth
 from tests.started import DEADLINE
 from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
-from tui_tasks.text import glyphs, output_lines, safe, times
+from tui_tasks.text import glyphs, output_lines, safe, times, word_cuts
 from tui_tasks.tui.widgets import screen_bases as contents
 
 PAYLOADS = {
@@ -570,14 +570,14 @@ def test_a_failed_check_says_what_pytest_drew_as_raised_last_before_its_summary(
 )
 def test_a_question_is_cut_in_the_middle_and_keeps_its_last_sentence(cells: int, cut: str) -> None:
     asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
-    assert safe.safe_question(asked, cells) == cut
-    assert safe.safe_question(asked, 80) == asked
+    assert word_cuts.safe_question(asked, cells) == cut
+    assert word_cuts.safe_question(asked, 80) == asked
 
 
 def test_a_question_is_cut_within_a_word_where_none_ends_near_and_with_ascii_by_a_tilde() -> None:
-    assert safe.safe_question(f"{'a' * 90}. Which one?", 40) == f"{'a' * 28}… Which one?"
+    assert word_cuts.safe_question(f"{'a' * 90}. Which one?", 40) == f"{'a' * 28}… Which one?"
     asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
-    assert safe.safe_question(asked, 24, ascii_only=True) == "jose is ~ Which one?"
+    assert word_cuts.safe_question(asked, 24, ascii_only=True) == "jose is ~ Which one?"
 
 
 DROP = "May I drop the table sessions_old (3.1 M rows)? It cannot be undone without the backup of last night."
@@ -608,10 +608,10 @@ DROP = "May I drop the table sessions_old (3.1 M rows)? It cannot be undone with
     ],
 )
 def test_a_cut_question_never_loses_the_beginning_of_what_it_asks(asked: str, cells: int, cut: str) -> None:
-    assert safe.safe_question(asked, cells) == cut
+    assert word_cuts.safe_question(asked, cells) == cut
 
 
 def test_a_cut_question_is_never_wider_than_its_room() -> None:
     for cells in range(1, 60):
         for asked in ("描述" * 20 + "? 确定吗", "Bash: rm -rf build/ && make all && make install", "a" * 90, "? " * 40):
-            assert cell_len(safe.safe_question(asked, cells)) <= cells
+            assert cell_len(word_cuts.safe_question(asked, cells)) <= cells

@@ -19,8 +19,9 @@ from tui_tasks.core.read.agents.session_queries import asked_for
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import AGENT_LOOKS, Look, spark
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import MINUTE, age, age_lasts
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_order import AGE, GAP, STATE, AgentColumns, AgentsRow, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text

@@ -11,7 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.text.safe import cell_len, safe_line, safe_words
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.word_cuts import safe_words
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.answer_keys import no_title

@@ -13,8 +13,9 @@ from tui_tasks.core.read.tasks.task_queries import aged_from
 from tui_tasks.core.rules.agents.request_text import ask_options
 from tui_tasks.core.unhidden_text import unhidden_line
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.painting import text_lines

@@ -12,8 +12,9 @@ from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.asks.ask_views import AskedTasks

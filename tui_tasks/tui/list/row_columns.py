@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.painting.styles import Part
 
 # In cells: what a title keeps while anything else can be left out, beside a note and without one.

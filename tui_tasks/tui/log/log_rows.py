@@ -15,9 +15,10 @@ from tui_tasks.core.read.pages.log_pages import FIRST, LAST
 from tui_tasks.core.read.pages.task_filter import ALL, Filter
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.layout import NARROW, WIDE, is_compact
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, many, mark_of, name_and_text, text_of, who_of
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts

@@ -16,8 +16,9 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.unjournaled.local_values import key_of_agent, key_of_left
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_words
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age_lasts
+from tui_tasks.text.word_cuts import safe_words
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
 

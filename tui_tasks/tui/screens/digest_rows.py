@@ -15,8 +15,9 @@ from typing_extensions import override
 from tui_tasks.core.read.digest_lines import GROUPS, PARTS, STATES, DigestLine
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, Look
-from tui_tasks.text.safe import cell_len, fit, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import NARROW, WIDE
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of

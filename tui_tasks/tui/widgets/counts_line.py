@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.schema import task_fields
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import safe_ends, safe_words
+from tui_tasks.text.safe import safe_ends
 from tui_tasks.text.times import age_lasts, count, due
+from tui_tasks.text.word_cuts import safe_words
 from tui_tasks.tui.layout import NARROW, WIDE, has_row_of_changes, is_compact
 from tui_tasks.tui.needs.agent_entries import AgentEntries, AgentEntry, one_line
 from tui_tasks.tui.needs.need_counts import NONE_CHANGED, ZERO_CHANGED, Changes, Count, NeedCounts

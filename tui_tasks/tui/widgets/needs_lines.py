@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from textual import events
 from textual.geometry import Size
 
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.layout import WIDE, has_air, has_row_of_changes, is_compact
 from tui_tasks.tui.needs.agent_entries import WHO
 from tui_tasks.tui.needs.need_counts import Changes

@@ -12,8 +12,9 @@ from textual import events
 
 from tui_tasks.core.job_snapshots import is_late
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, safe_line, safe_words
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import MINUTE, SECOND, age_lasts, due, duration
+from tui_tasks.text.word_cuts import safe_words
 from tui_tasks.tui.layout import NARROW, PANES, WIDE, has_air, is_compact
 from tui_tasks.tui.needs.agent_entries import one_line
 from tui_tasks.tui.needs.need_counts import Changes
