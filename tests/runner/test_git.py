@@ -25,7 +25,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.task_links import Link
 from tui_tasks.runner import git, git_isolation, git_trees
 from tui_tasks.runner.git_isolation import WorkTree
-from tui_tasks.tui.tasks import git_links
+from tui_tasks.tui.tasks import links
 from tui_tasks.work import agent_worktrees, work_outcomes
 from tui_tasks.work.git import base_branch, merging, pull_requests, removed_worktrees, reviewing
 
@@ -204,10 +204,10 @@ CALLERS: dict[str, Callable[[Path], object]] = {
         folder, lambda there: there.run("update-index", "-q", "--refresh", statuses=(0, 1))
     ),
     "the address of a pull request": pull_requests.forge,
-    "the facts of a branch": lambda folder: git_links.facts(folder, {"kind": "branch", "target": "work"}),
-    "the log of a branch": lambda folder: git_links.link_text(folder, {"kind": "branch", "target": "work"}),
-    "the facts of a commit": lambda folder: git_links.facts(folder, commit(folder)),
-    "the diff of a commit": lambda folder: git_links.link_text(folder, commit(folder)),
+    "the facts of a branch": lambda folder: links.facts(folder, {"kind": "branch", "target": "work"}),
+    "the log of a branch": lambda folder: links.link_text(folder, {"kind": "branch", "target": "work"}),
+    "the facts of a commit": lambda folder: links.facts(folder, commit(folder)),
+    "the diff of a commit": lambda folder: links.link_text(folder, commit(folder)),
     "the files of a tree": lambda folder: git_trees.blobs(folder, git_trees.tree_of(folder)),
     "the programs that are named": lambda folder: opened(folder, WorkTree.programs_named),
     "a review": lambda folder: reviewed(folder, "work"),

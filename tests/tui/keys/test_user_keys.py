@@ -16,7 +16,7 @@ from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
 from tui_tasks.tui.state.past_link import PastLink
-from tui_tasks.tui.tasks.git_links import LinkText
+from tui_tasks.tui.tasks.links import LinkText
 from tui_tasks.tui.widgets.screen_bases import Overlay
 from tui_tasks.tui.work.peek_screens import Peek, TranscriptScreen
 from tui_tasks.tui.work.review_screen import ReviewScreen

@@ -20,9 +20,8 @@ from tui_tasks.core.operations.work import BeginMerge, CountWork, MergeWork, Run
 from tui_tasks.core.schema.task_links import checked
 from tui_tasks.core.store import Store
 from tui_tasks.runner.git import GitFailed, read
-from tui_tasks.tui.tasks import git_links
-from tui_tasks.tui.tasks.git_links import LinkLog
-from tui_tasks.tui.tasks.links import LinkLines, merged_into
+from tui_tasks.tui.tasks import links
+from tui_tasks.tui.tasks.links import LinkLines, LinkLog, merged_into
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -49,16 +48,16 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> None:
-    assert git_links.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
-    assert git_links.facts(repository, checked("branch", "main")).startswith("at ")
+    assert links.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
+    assert links.facts(repository, checked("branch", "main")).startswith("at ")
     commit = checked("commit", git(repository, "rev-parse", "--short", "phone"))
-    assert git_links.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
-    assert "+4" in git_links.link_text(repository, commit)
+    assert links.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
+    assert "+4" in links.link_text(repository, commit)
     for missing in (checked("branch", "other"), checked("commit", "123456789")):
         with pytest.raises(GitFailed, match="no "):
-            git_links.facts(repository, missing)
+            links.facts(repository, missing)
     with pytest.raises(GitFailed):
-        git_links.facts(Path("/"), BRANCH)
+        links.facts(Path("/"), BRANCH)
 
 
 def test_a_look_up_that_never_begins_leaves_no_coroutine_behind(
@@ -66,7 +65,7 @@ def test_a_look_up_that_never_begins_leaves_no_coroutine_behind(
 ) -> None:
     (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
     (task,) = store.commit(AddTask("Ring", home.uid, fields={"links": (BRANCH,)}), actor="human", now=clock())
-    monkeypatch.setattr(git_links, "repository_of", lambda context, task: Path("/repo"))
+    monkeypatch.setattr(links, "repository_of", lambda context, task: Path("/repo"))
     begun: list[object] = []
     widget = SimpleNamespace(run_worker=lambda work, **options: begun.append(callable(work)))
     context = SimpleNamespace(db=store.db, state=SimpleNamespace(works=SimpleNamespace(has_any=False)))
@@ -108,8 +107,8 @@ def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
     commit = checked("commit", git(tmp_path, "rev-parse", "phone"))
     assert not ran.exists()
     for link in (BRANCH, commit):
-        assert git_links.facts(tmp_path, link)
-        assert git_links.link_text(tmp_path, link)
+        assert links.facts(tmp_path, link)
+        assert links.link_text(tmp_path, link)
     assert not ran.exists()
 
 
@@ -182,7 +181,7 @@ async def test_lines_of_a_diff_that_begin_as_its_headers_do_are_drawn_as_lines(a
     (tmp_path / "b.txt").write_text("diff --git a/x b/x\n")
     git(tmp_path, "add", "a.txt", "b.txt")
     git(tmp_path, "commit", "-qm", "Second")
-    text = git_links.link_text(tmp_path, checked("commit", git(tmp_path, "rev-parse", "main")))
+    text = links.link_text(tmp_path, checked("commit", git(tmp_path, "rev-parse", "main")))
     async with opened(app):
         rows = LinkLog(app.context, text).lines(60, 40)
     marks = {"".join(part for part, _ in row[2:]).strip(): row[1] for row in rows if len(row) > 2}
