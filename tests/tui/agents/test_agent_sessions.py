@@ -49,8 +49,8 @@ from tui_tasks.core.unjournaled import connections
 from tui_tasks.hooks import intake
 from tui_tasks.text.glyphs import AGENT_LOOKS
 from tui_tasks.text.times import DAY, SECOND, age
-from tui_tasks.tui.agents import agent_order
-from tui_tasks.tui.agents.agent_order import GoneAgents
+from tui_tasks.tui.agents import agent_layout
+from tui_tasks.tui.agents.agent_layout import GoneAgents
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
@@ -142,7 +142,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
 def test_every_state_fits_in_its_column_with_the_longest_age(width):
     ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
     longest = max(len(f"{shown.word} {each}") for shown in AGENT_LOOKS.values() for each in ages)
-    assert longest + 2 <= agent_order.columns(width, agent_order.Filled(8)).state
+    assert longest + 2 <= agent_layout.columns(width, agent_layout.Filled(8)).state
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ from tui_tasks.runner.scheduler_service import StuckWatch
 from tui_tasks.settings.config import Config
 from tui_tasks.text.times import DAY
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_order import AgentOrder, Filled, columns
+from tui_tasks.tui.agents.agent_layout import AgentOrder, Filled, columns
 from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.agents.agents_screen import AgentsScreen
 

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from typing_extensions import override
 
 from tui_tasks.tui.agents.agent_note import AgentNote
-from tui_tasks.tui.agents.agent_order import AgentsRow
+from tui_tasks.tui.agents.agent_layout import AgentsRow
 from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.layout import NARROW, has_air, is_compact, is_wide
 from tui_tasks.tui.rows.row_list import VirtualList

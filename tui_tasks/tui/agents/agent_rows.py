@@ -23,7 +23,7 @@ from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import MINUTE, age, age_lasts
 from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.agent_order import AGE, GAP, STATE, AgentColumns, AgentsRow, Filled, GoneAgents, columns
+from tui_tasks.tui.agents.agent_layout import AGE, GAP, STATE, AgentColumns, AgentsRow, Filled, GoneAgents, columns
 from tui_tasks.tui.asks import ask_text
 from tui_tasks.tui.layout import NARROW
 from tui_tasks.tui.painting.styles import Part

@@ -19,7 +19,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.agent_list import AgentsList, SharedLines
 from tui_tasks.tui.agents.agent_note import AgentNote
-from tui_tasks.tui.agents.agent_order import AgentOrder, AgentsRow, GoneAgents
+from tui_tasks.tui.agents.agent_layout import AgentOrder, AgentsRow, GoneAgents
 from tui_tasks.tui.agents.agent_row_actions import AgentAnswers, AgentRowActions, agent_hints
 from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.app.list_actions import ProjectActions
