@@ -17,9 +17,8 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.agent_list import AgentsList, SharedLines
+from tui_tasks.tui.agents.agent_layout import AgentOrder, AgentsList, AgentsRow, GoneAgents, SharedLines
 from tui_tasks.tui.agents.agent_note import AgentNote
-from tui_tasks.tui.agents.agent_layout import AgentOrder, AgentsRow, GoneAgents
 from tui_tasks.tui.agents.agent_row_actions import AgentAnswers, AgentRowActions, agent_hints
 from tui_tasks.tui.agents.agent_rows import AgentsRows
 from tui_tasks.tui.app.list_actions import ProjectActions
