@@ -135,7 +135,7 @@ def test_one_that_is_connected_and_lets_its_claim_lapse_is_quiet_and_neither_idl
     uid = scene.claim()
     heard = scene.clock()
     scene.later(LEASE)
-    assert scene.left() == {uid: LeftTask("alpha", heard, is_gone=False, has_lapsed=True, is_quiet=True)}
+    assert scene.left() == {uid: LeftTask("alpha", heard, "quiet", has_lapsed=True)}
     assert scene.state() == "quiet"
     scene.talk.ok("tasklist:add_task", {"agent": "alpha"}, name="another")
     assert (scene.left(), scene.state()) == ({}, "idle")
@@ -147,7 +147,7 @@ def test_one_that_is_suspended_stays_so_and_its_task_says_that_it_is_silent(scen
         connections.set_stopped(scene.store.db, "alpha", HERE, scene.clock())
     scene.later(LEASE)
     assert scene.state() == "stopped"
-    assert not scene.left()[uid].is_gone
+    assert scene.left()[uid].agent_is != "gone"
 
 
 def test_one_that_is_refused_since_its_claim_lapsed_is_heard_and_its_task_says_that_the_claim_lapsed(scene):
@@ -158,7 +158,7 @@ def test_one_that_is_refused_since_its_claim_lapsed_is_heard_and_its_task_says_t
     assert scene.talk.refused("tasklist:log_task_progress", {"agent": "alpha"}, uid=uid, message="on")
     with scene.store.db.transaction(write=True):
         connections.put_sign(scene.store.db, "alpha", scene.clock())
-    assert scene.left() == {uid: LeftTask("alpha", lapsed, is_gone=False, has_lapsed=True)}
+    assert scene.left() == {uid: LeftTask("alpha", lapsed, "heard", has_lapsed=True)}
     assert scene.state() == "stuck"
     assert agent_states.left_text(scene.left()[uid], "alpha", scene.clock()) == "claim of alpha lapsed 20s ago"
     assert agent_states.lapsed_text(scene.member(), scene.clock()) == "its claim on #1 lapsed 20s ago"
@@ -269,7 +269,7 @@ def test_one_whose_work_a_human_has_set_done_has_finished(scene):
 def test_a_claim_of_a_caller_that_makes_single_calls_is_left_as_soon_as_it_lapses(scene):
     uid = scene.talk.ok("control:claim", {"agent": "alpha"}, lease_seconds=LEASE)["task"]["uid"]
     scene.later(LEASE)
-    assert scene.left()[uid].is_gone
+    assert scene.left()[uid].agent_is == "gone"
     assert scene.state() == "left"
 
 

@@ -65,7 +65,7 @@ def needs_you(db: Database, left: Mapping[str, LeftTask]) -> Iterator[DigestLine
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid].agent, "is gone", left[uid].at, entries, uid)
     yield from _work_to_review(db, ready)
-    gone = {one.agent for one in left.values() if one.is_gone}
+    gone = {one.agent for one in left.values() if one.agent_is == "gone"}
     for stuck in last_words.stuck_now(db):
         if stuck.uid in gone:
             continue
@@ -306,11 +306,9 @@ def _is_hidden(line: DigestLine, away: PutAway) -> bool:
 def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:
     """Return the line of a lapsed claim with whether its agent is gone or quiet, and since when; others as they are."""
     one = left.get(line.task) if line.kind == "claim" and line.task is not None else None
-    if one is None or one.agent != line.who or not (one.is_gone or one.is_quiet):
+    if one is None or one.agent != line.who or one.agent_is == "heard":
         return line
-    return replace(
-        line, text=f"{'is gone' if one.is_gone else 'is quiet'}, {line.text}", is_gone=one.is_gone, at=one.at
-    )
+    return replace(line, text=f"is {one.agent_is}, {line.text}", is_gone=one.agent_is == "gone", at=one.at)
 
 
 def _happened(db: Database, after: int, since: int, now: int, needing: Sequence[DigestLine]) -> list[DigestLine]:

@@ -78,7 +78,7 @@ class LeftTasks(RowSource[TaskLine]):
         task = task_queries.task_or_deleted(self.context.db, row.uid)
         agent = self._agent(row)
         left = self.context.state.without_agent(row.uid)
-        facts = [f"left {self.ago(left.at)}"] if left is not None and left.is_gone else []
+        facts = [f"left {self.ago(left.at)}"] if left is not None and left.agent_is == "gone" else []
         facts.append(f"the task changed {self.ago(row.updated_at)}")
         claim, now = task_records.last_of_task(self.context.db, row.uid), self.context.clock.now()
         if claim is not None and claim.state == "active" and claim.expires_at > now:

@@ -201,7 +201,7 @@ class Needs:
     def _in_trouble(self) -> Iterator[Need]:
         """Return the agents in trouble; of one that is gone, each task that it has left."""
         state = self._context.state
-        left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.is_gone}
+        left = {uid: one for uid, one in (state.lapsed | state.left).items() if one.agent_is == "gone"}
         for uid, one in left.items():
             yield Need(Kind.AGENTS, key_of_left(uid), "gone", one.at, uid, agent=one.agent, row=one, rank=_GONE)
         for entry in self._agents.in_trouble():

@@ -308,7 +308,7 @@ class AppState:
         if task.uid in self.failing_checks:
             return "check_failed"
         if (left := self.left.get(task.uid)) is not None:
-            return "left" if left.is_gone else "quiet"
+            return "left" if left.agent_is == "gone" else "quiet"
         if task.uid in self.works.reviewable:
             return "reviewable"
         if task.status == "pending" and task.uid in self.works.failed and task.uid in self.failed_work:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -45,15 +45,14 @@ AND journal.kind = 'claim.lapsed' AND journal.at >= ? ORDER BY journal.seq
 class LeftTask(msgspec.Struct, frozen=True, gc=False):
     """A task that an agent has left, or says nothing about: the agent, and since when, in microseconds.
 
-    `is_gone`: the agent is. `is_quiet`: it is there, and was not heard for long; otherwise it is heard, and its claim
-    has lapsed. `has_lapsed`: the task is pending again; otherwise in progress.
+    `agent_is`: `gone`; `quiet`: there, and not heard for long; `heard`, though its claim has lapsed. `has_lapsed`: the
+    task is pending again; otherwise in progress.
     """
 
     agent: str
     at: int
-    is_gone: bool = True
+    agent_is: Literal["gone", "quiet", "heard"] = "gone"
     has_lapsed: bool = False
-    is_quiet: bool = False
 
 
 class StuckTask(msgspec.Struct, frozen=True, gc=False):
@@ -172,9 +171,7 @@ def of_gone_agents(db: Database, members: Iterable[AgentView], now: int, grace: 
 
 
 def of_lapsed_claims(members: Iterable[AgentView], now: int, grace: int) -> dict[str, LeftTask]:
-    """Return the tasks that are pending again since a claim on them lapsed, by uid. For `grace` see
-    `is_quiet`.
-    """
+    """Return the tasks that are pending again since a claim on them lapsed, by uid. For `grace` see `is_quiet`."""
     return {
         claim.task.uid: _lapsed(member, claim, is_quiet=is_quiet(member, now, grace) or member.state == STOPPED)
         for member in members
@@ -184,9 +181,9 @@ def of_lapsed_claims(members: Iterable[AgentView], now: int, grace: int) -> dict
 
 
 def _lapsed(member: AgentView, claim: LapsedClaim, *, is_quiet: bool) -> LeftTask:
-    is_gone = not member.is_there
-    at = member.left_at if is_gone or is_quiet else claim.at
-    return LeftTask(member.name, at, is_gone=is_gone, has_lapsed=True, is_quiet=is_quiet and not is_gone)
+    if member.is_there and not is_quiet:
+        return LeftTask(member.name, claim.at, "heard", has_lapsed=True)
+    return LeftTask(member.name, member.left_at, "quiet" if member.is_there else "gone", has_lapsed=True)
 
 
 def of_stuck_agents(db: Database, members: Iterable[AgentView]) -> dict[str, StuckTask]:
@@ -235,8 +232,8 @@ def state_of(member: AgentView, now: int, quiet_after: int) -> str:
 
 def left_text(left: LeftTask, who: str, now: int) -> str:
     """Return why nobody is at work on a task: `claude-1 gone 5m`, `claude-1 quiet 5m`, or that its claim has lapsed."""
-    if left.is_gone or left.is_quiet:
-        return f"{who} {'gone' if left.is_gone else 'quiet'} {age(left.at, now)}"
+    if left.agent_is != "heard":
+        return f"{who} {left.agent_is} {age(left.at, now)}"
     return f"claim of {who} lapsed {ago(left.at, now)}"
 
 
