@@ -66,7 +66,7 @@ class CardRows(VirtualList[Card]):
         if current != self.is_current:
             self._card_drawing.is_current = current
             self._update()
-            if not self.has_rows:
+            if not self.rows_held:
                 self.refresh()
 
     @override

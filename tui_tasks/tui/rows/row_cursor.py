@@ -163,15 +163,6 @@ class RowCursor(Generic[R]):
             by = max(line - self.cache.height + 1, min(by, line))
         self.cache.scroll(by)
 
-    def neighbour(self, by: int) -> R | None:
-        """Return the row so many places from the cursor's, if there is one."""
-        here = self.cache.index(self.key)
-        at = self._reach(by)
-        # The cursor's index is looked up again, as reading may have changed it.
-        if at is None or here is None or (self.cache.index(self.key) or 0) + by != at:
-            return None
-        return self.cache.rows[at]
-
     def _reach(self, by: int) -> int | None:
         """Return the index of the row `by` rows from the cursor's, or of the last one in that direction; read on if
         needed.

@@ -38,11 +38,6 @@ class ListMessage(Message):
         self.row_list = row_list
         self.key = key
 
-    @property
-    def control(self) -> VirtualList[Any]:
-        """The list that posted it."""
-        return self.row_list
-
 
 class RowMessage(ListMessage):
     """A message about one row of a list."""
@@ -221,12 +216,6 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         return [self._cache.key(row) for row in self._cache.on_screen]
 
     @property
-    def has_rows(self) -> bool:
-        """Whether there are rows; they are read first if needed."""
-        self._cursor.load()
-        return bool(self._cache.rows)
-
-    @property
     def at_end(self) -> bool:
         """Whether the last row is on screen."""
         return self._cache.at_end
@@ -246,10 +235,6 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         """Return the row at a line of the widget."""
         at = self._cache.top + self._painter.number_at(y)
         return self._cache.rows[at] if y >= 0 and at < len(self._cache.rows) else None
-
-    def neighbour(self, by: int) -> R | None:
-        """Return the row so many places from the cursor's, if there is one."""
-        return self._cursor.neighbour(by)
 
     # Moving
 
@@ -340,19 +325,15 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         if self._is_stale:
             # Not laid out: drawn when it is painted.
             return
-        # Once for all rows, as Textual walks the tree of widgets for it.
-        self._has_keys = self._takes_keys()
+        # Whether it or an ancestor has the focus: once for all rows, as Textual walks the tree of widgets for it.
+        focused = self.screen.focused
+        self._has_keys = focused is not None and focused in self.ancestors_with_self
         self._row_width = self.size.width
         heights = self.row_heights()
         regions = self._painter.update(self.size, is_empty=self._cursor.is_empty, heights=heights, gaps=self.row_gaps())
         if regions and not is_painting:
             self.refresh(*regions)
         self._wake_later()
-
-    def _takes_keys(self) -> bool:
-        """Return whether this widget or an ancestor has the focus."""
-        focused = self.screen.focused
-        return focused is not None and focused in self.ancestors_with_self
 
     def _fit(self, size: Size, *, is_painting: bool = False) -> None:
         """Cache as many rows as fit, drawn in the full width."""

@@ -1,6 +1,4 @@
-"""The base of the list and the board: a cursor on a task, a filter, quick add, and the actions that its keys perform;
-and the detail of a task, beside the list, below it, or in its place.
-"""
+"""The base of the list and the board: a cursor on a task, a filter, quick add, what keys do; and the detail of one."""
 
 from __future__ import annotations
 
