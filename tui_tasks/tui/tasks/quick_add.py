@@ -13,7 +13,6 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
-from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse, title_hint
 from tui_tasks.text.safe import cell_len, is_blank, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.painting.line_painter import FrameLine
@@ -24,6 +23,7 @@ from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessage
 if TYPE_CHECKING:
     from textual.widgets import Input
 
+    from tui_tasks.dialects.requests.quick_add_syntax import Draft
     from tui_tasks.tui.inputs.line_inputs import AddWords
     from tui_tasks.tui.state.context import Context
 
@@ -263,6 +263,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         return list_pages.line_of_number(self.context.db, number)
 
     def _parsed(self, text: str) -> Draft:
+        from tui_tasks.dialects.requests.quick_add_syntax import parse  # at the first paint nothing is typed
+
         return parse(text, local_time(self.context.clock.now(), self.context.clock.zone))
 
     def _add(self, *, describe: bool = False, more: bool = False) -> bool:
@@ -289,6 +291,7 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
 
     async def _ask_of_lines(self, text: str) -> None:
         """Ask whether pasted lines are tasks or a description, and use them so; do nothing if the human goes back."""
+        from tui_tasks.dialects.requests.quick_add_syntax import items_of
         from tui_tasks.tui.inputs.dialogs import Choice, Menu
 
         assert self._words is not None
@@ -314,6 +317,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
 
     def _task_from(self, item: str) -> NewTask:
         """Return the task of a pasted line; a line with a mistake becomes a title as it is."""
+        from tui_tasks.dialects.requests.quick_add_syntax import Draft
+
         draft = self._parsed(item)
         return NewTask(Draft(item)) if self._wrong(draft) else NewTask(draft, self._depends_on(draft))
 
@@ -335,6 +340,8 @@ class QuickAdd(ResilientMessages, Vertical, NoRelayout):
         return shown
 
     def _preview(self) -> None:
+        from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, title_hint
+
         draft = self._parsed(self._words.value if self._words is not None else "")
         parts: list[Part] = [(safe_line(draft.problem, 300), "$state-failed")] if draft.problem else []
         for number in draft.after:
