@@ -26,6 +26,14 @@ def safe_words(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     return f"{words}{'~' if ascii_only else '…'}" if words else ""
 
 
+def cut_said(text: str, cells: int, *, ascii_only: bool = False) -> str:
+    """Return a safe line cut between words, with the end of its quote; empty where not one word fits."""
+    if cell_len(text) <= cells:
+        return text
+    shown = safe_words(text, cells - 1, ascii_only=ascii_only)
+    return shown + '"' * (shown.count('"') % 2)
+
+
 def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     """Return a safe line as `safe_line` does, but of a long one keep the last sentence that asks, from its beginning.
 

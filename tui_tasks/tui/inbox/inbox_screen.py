@@ -124,7 +124,7 @@ class Inbox(Overlay):
 
     def _make_sources(self) -> Sequence[RowSource[Any]]:
         """Return the kinds of rows beside questions, the most urgent first."""
-        each = self.context, lambda: self.item, self._has_stood
+        each = self.context, lambda: self.item, lambda item: self._rows_read.has_stood(item)
         return (
             FailedChecks(*each),
             HeldTasks(*each, lambda: self.rows.marked(), self._read_again, lambda: self._both.show_beginning()),
@@ -214,12 +214,9 @@ class Inbox(Overlay):
 
     def _agent_has_stood(self) -> bool:
         if self.item is not None:
-            return self._has_stood(self.item)
+            return self._rows_read.has_stood(self.item)
         view = self.questions.view
         return view is None or view.ask.state != "open" or self.reading.has_stood(view.version)
-
-    def _has_stood(self, item: InboxItem) -> bool:
-        return self._rows_read.has_stood(item)
 
     def shown_asks(self, agent: str) -> list[str]:
         """Return the uids of an agent's questions that were listed for long enough when the key was pressed."""

@@ -18,7 +18,7 @@ from tui_tasks.core.unjournaled.local_values import key_of_agent, key_of_left
 from tui_tasks.text.glyphs import AGENT_LOOKS, look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age_lasts
-from tui_tasks.text.word_cuts import safe_words
+from tui_tasks.text.word_cuts import cut_said, safe_words
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
 
@@ -390,14 +390,6 @@ def one_line(text: str, cells: int = _MAX_WORDS, *, ascii_only: bool = False) ->
 
 def _about(task: TaskLine | None) -> tuple[str, ...]:
     return (f"#{task.number}", one_line(task.name, _MAX_NAME)) if task is not None else ()
-
-
-def cut_said(text: str, cells: int, *, ascii_only: bool = False) -> str:
-    """Return a last word cut between words, with the end of its quote; empty where not one word fits."""
-    if cell_len(text) <= cells:
-        return text
-    shown = safe_words(text, cells - 1, ascii_only=ascii_only)
-    return shown + '"' * (shown.count('"') % 2)
 
 
 def _quoted(text: str | None) -> str:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from textual import events
 
 from tui_tasks.text.safe import cell_len
+from tui_tasks.text.word_cuts import cut_said
 from tui_tasks.tui.layout import WIDE, has_air, is_compact
-from tui_tasks.tui.needs.agent_entries import LEAST_WORD, AgentEntries, AgentEntry, cut_said
+from tui_tasks.tui.needs.agent_entries import LEAST_WORD, AgentEntries, AgentEntry
 from tui_tasks.tui.painting.styles import Group
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing
 
