@@ -118,7 +118,7 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
 def test_work_on_a_deleted_task_is_listed_shown_and_discarded(run: Run, database: Path) -> None:
     with Store(str(database)) as store:
         store.commit(DeleteTask(work_queries.live(store.db)[0].task_uid), actor="human", now=START)
-    assert run("work ls")[1].endswith("  its task is deleted: `tui-tasks work discard 1` ends it\n")
+    assert run("work ls")[1].endswith("  its task is deleted: `tui-tasks work discard 1 --by claude-1` ends it\n")
     assert run("work show 1")[1].startswith("#1  Rotate keys\nready  claude-1  ")
     assert run("work review 1")[0] == 1
     assert run("work discard 1")[:2] == (0, "discarded; its branch and files stay\n")

@@ -241,9 +241,11 @@ def _line(store: Store, work: Work, why: str | None) -> str:
         work.branch or work.worktree,
     ]
     if task is not None and work.state in LIVE_WORK and task_queries.status(store.db, task.uid) is None:
-        why = f"its task is deleted: `tui-tasks work discard {task.number}` ends it"
-    last = why or work.message or _limit_or_conflicts(store, work) or ""
-    return "  ".join([*(safe_line(word, 60) for word in words if word), *([safe_ends(last, 60)] if last else [])])
+        why = f"its task is deleted: `tui-tasks work discard {task.number} --by {work.agent}` ends it"
+        last = safe_line(why)  # a command is not cut
+    else:
+        last = safe_ends(why or work.message or _limit_or_conflicts(store, work) or "", 60)
+    return "  ".join([*(safe_line(word, 60) for word in words if word), *([last] if last else [])])
 
 
 def _limit_or_conflicts(store: Store, work: Work) -> str | None:
