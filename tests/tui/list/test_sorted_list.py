@@ -10,11 +10,12 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.task_filter import DATED, Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import OPEN
 from tui_tasks.tui.list.list_rows import SortedTasks
 from tui_tasks.tui.tasks import filter_actions
 
 DUE = {2: "2026-11-28", 4: "2026-11-21T18:00:00.000+00:00", 5: "2026-11-20", 6: "2026-11-21", 8: "2026-11-28"}
-SOONEST = [5, 6, 4, 2, 8]
+SOONEST = [5, 6, 4, 8, 2]  # the last one is done
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ async def test_sort_due_shows_the_soonest_first_and_takes_in_a_new_date(dated, m
         await press(app, pilot, "slash")
         await write(pilot, "sort:due")
         await press(app, pilot, "enter")
-        assert app.pane.row_list.keys_on_screen == [dated[place] for place in [*SOONEST, 1, 3, 7, 9]]
+        assert app.pane.row_list.keys_on_screen == [dated[place] for place in [5, 6, 4, 8, 7, 2, 1, 3, 9]]
         agent(EditTask(dated[1], {"due": "2026-11-22"}))
-        wanted = [dated[place] for place in [5, 6, 4, 1, 2, 8, 3, 7, 9]]
+        wanted = [dated[place] for place in [5, 6, 4, 8, 7, 1, 2, 3, 9]]
         await until(pilot, lambda: app.pane.row_list.keys_on_screen == wanted)
         await press(app, pilot, "J")
         assert said(app).startswith("The filter sorts by due. Esc clears it, to move tasks.")
@@ -95,6 +96,8 @@ def test_pages_of_an_order_give_each_task_once_in_the_same_order_both_ways(varie
         assert sorted(task.uid for task in forwards) == sorted(varied.uids)
         assert [source.order(task) for task in forwards] == sorted(source.order(task) for task in forwards)
         assert len(source.find(varied.uids)) == len(varied.uids)
+        is_open = [task.status in OPEN for task in forwards]
+        assert is_open == sorted(is_open, reverse=True), "what is done is not in the way of what is to do"
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
@@ -125,7 +128,7 @@ async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_va
         assert said(app).startswith("The list is sorted by urgency. = then o restores its own order")
         await press(app, pilot, "equals_sign", "d")
         places = [varied.uids.index(uid) + 1 for uid in app.pane.row_list.keys_on_screen]
-        assert places == [*SOONEST, 1, 3, 7, 9]
+        assert places == [5, 6, 4, 8, 7, 2, 1, 3, 9], "the closed ones after the open ones"
         await press(app, pilot, "equals_sign", "o")
         assert app.pane.row_list.keys_on_screen == varied.uids
         assert "sorted by due" not in shown(app)

@@ -230,7 +230,7 @@ def _matching_tasks(session: Session, statuses: Sequence[str], filter_: ListFilt
     def place(pair: tuple[TaskList, Task]) -> tuple[Any, ...]:
         line = list_pages.line(session.store.db, pair[1].uid)
         assert line is not None
-        return list_pages.ORDERS[filter_.sort].place(line)
+        return list_pages.sorted_place(filter_.sort, line)[:-1]
 
     return iter(sorted(pairs, key=place))
 

@@ -2,7 +2,8 @@
 
 A page is found by the rank where it starts, never by counting rows, so its cost does not grow with the list. Rows are
 narrow: descriptions, which may be long, are not read for a line on a screen. The order by date is `(due, rank)`, of the
-tasks with a due date. Dates and instants sort as text: a date comes before the instants of its day.
+open tasks with a due date, then of the closed ones. Dates and instants sort as text: a date comes before the instants
+of its day.
 
 Each sorted page looks at all tasks of the list: see `MAX_SORTED`. Its order is a tuple of columns, the rank last;
 `sorted_place` returns the same values of a line, for comparison in Python.
@@ -262,9 +263,21 @@ def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> 
     return uids, end if len(uids) < limit else None
 
 
-def _due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter) -> list[TaskLine]:
-    """Return the next `limit` tasks with a due date after a place in the order; `("", "")` is the start."""
-    of_list = _of_list(db, list_id, only)
+def _dated(db: Database, list_id: int, start: Any, limit: int, only: Filter, *, backwards: bool) -> list[TaskLine]:
+    """Return the next `limit` tasks with a due date after a place in the order, or the last before it; None: the start
+    or the end.
+    """
+    read, nowhere = (_due_before, "~") if backwards else (_due_after, "")
+    is_over, due, rank = start or (backwards, nowhere, "")
+    rows = read([*_of_list(db, list_id, only), _is_over == is_over], db, due, rank, limit)
+    if bool(is_over) != backwards or len(rows) == limit:
+        return rows
+    others = read([*_of_list(db, list_id, only), _is_over == (not is_over)], db, nowhere, "", limit - len(rows))
+    return [*others, *rows] if backwards else [*rows, *others]
+
+
+def _due_after(of_list: list[Any], db: Database, due: str, rank: str, limit: int) -> list[TaskLine]:
+    """Return the next `limit` of these tasks after a place in the order of due dates; `("", "")` is the start."""
     same = [*of_list, TaskRow.due == due, TaskRow.rank > rank]
     rows = _lines(db, same, (TaskRow.rank,), limit)
     if len(rows) < limit:
@@ -272,9 +285,8 @@ def _due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only
     return rows
 
 
-def _due_before(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter) -> list[TaskLine]:
-    """Return the last `limit` tasks with a due date before a place in the order; `("~", "")` is the end."""
-    of_list = _of_list(db, list_id, only)
+def _due_before(of_list: list[Any], db: Database, due: str, rank: str, limit: int) -> list[TaskLine]:
+    """Return the last `limit` of these tasks before a place in the order of due dates; `("~", "")` is the end."""
     same = [*of_list, TaskRow.due == due, TaskRow.rank < rank]
     rows = _lines(db, same, (TaskRow.rank.desc(),), limit)
     if len(rows) < limit:
@@ -310,23 +322,24 @@ class _Order(msgspec.Struct, frozen=True):
 _due: Any = fn.COALESCE(TaskRow.due, _LAST)
 _is_blocked: Any = (TaskRow.waiting_on > 0) & (TaskRow.status == "pending")
 _aged_from: Any = fn.COALESCE(TaskRow.finished_at, TaskRow.updated_at)
+_is_over: Any = fn.IIF(TaskRow.status.in_(list(OPEN)), 0, 1)
 
 ORDERS: Final = {
-    # Open tasks, then blocked ones, then closed ones; each by priority and due date.
+    # Tasks that can go on, then blocked ones; each by priority and due date.
     "urgency": _Order(
-        (fn.IIF(TaskRow.status.in_(list(OPEN)), fn.IIF(_is_blocked, 1, 0), 2), TaskRow.priority, _due),
-        lambda task: (int(task.blocked) if task.status in OPEN else 2, task.priority, task.due or _LAST),
+        (fn.IIF(_is_blocked, 1, 0), TaskRow.priority, _due),
+        lambda task: (int(task.blocked), task.priority, task.due or _LAST),
     ),
     "due": _Order((_due,), lambda task: (task.due or _LAST,)),
     "age": _Order((_aged_from * -1,), lambda task: (-aged_from(task),)),
     "agent": _Order((shown_agent(_LAST),), lambda task: (task.who or _LAST,)),
 }
-"""The orders by the names that a person gives them."""
+"""The orders of open tasks, and of closed ones behind them, by the names that a person gives them."""
 
 
 def sorted_place(by: str, task: TaskLine) -> tuple[Any, ...]:
     """Return the place of a task in an order."""
-    return (*ORDERS[by].place(task), task.rank)
+    return (int(task.status not in OPEN), *ORDERS[by].place(task), task.rank)
 
 
 def page(query: Any, by: str, start: tuple[Any, ...] | None, limit: int, *, backwards: bool) -> Any:
@@ -334,7 +347,7 @@ def page(query: Any, by: str, start: tuple[Any, ...] | None, limit: int, *, back
 
     `start`: the place; None for the first rows, or the last.
     """
-    columns = (*ORDERS[by].columns, TaskRow.rank)
+    columns = (_is_over, *ORDERS[by].columns, TaskRow.rank)
     if start is not None:
         at, reached = Tuple(*columns), Tuple(*start)
         query = query.where(at < reached if backwards else at > reached)
@@ -347,9 +360,7 @@ def sorted_lines(
 ) -> list[TaskLine]:
     """Return the next `limit` matching tasks of a list after a place in the order of `only.sort`, or those before."""
     if only.sorts_dated:
-        read, end = (_due_before, "~") if backwards else (_due_after, "")
-        due, rank = start or (end, "")
-        return read(db, list_id, due, rank, limit, only)
+        return _dated(db, list_id, start, limit, only, backwards=backwards)
     query = TaskRow.select(*LINE).where(LIVE, TaskRow.list_id == list_id, *conditions(only))
     rows = db.query(page(query, only.sort, start, limit, backwards=backwards))
     return [read_line(row) for row in (reversed(rows) if backwards else rows)]
