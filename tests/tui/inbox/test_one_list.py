@@ -27,7 +27,7 @@ from tests.tui.widgets.test_head_lines import fail_a_job, leave
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, NoteRunAgent, RunJob
-from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, LapseClaims, LogTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EditTask, EnsureList, LapseClaims, LogTask
 from tui_tasks.core.operations.work import FailWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -63,6 +63,28 @@ def everything(every_kind):
 
 def keys_of(app) -> list[str]:
     return [need.key for need in Needs(app.context).all()]
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_back_from_a_task_opened_in_the_inbox_and_from_there_ends_where_the_human_was_before(
+    plan, make_app, pane
+):
+    (there,) = by_agent(plan, "claude-1", AddTask("Far away", new_list=EnsureList("Other", "task")))
+    by_agent(plan, "claude-1", EditTask(there.uid, {"status": "in_progress"}), OpenAsk("May I?", task_uid=there.uid))
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (120, 40)) as pilot:
+        here = next(home.id for home in app.state.lists.values() if home.uid == plan.list_uid)
+        app.context.navigation.show_list(here)
+        app.pane.go_to(plan[8])
+        await settle(pilot, "a", "g")
+        while "May I?" not in getattr(app.screen.ask, "question", ""):
+            await settle(pilot, "j")
+        await settle(pilot, "enter")
+        assert app.pane.target() == there.uid and app.state.list_id != here
+        await settle(pilot, "escape")
+        assert isinstance(app.screen, Inbox) and app.screen.ask.question == "May I?"
+        await settle(pilot, "escape")
+        assert (app.state.list_id, app.pane.target(), app.pane.is_inside) == (here, plan[8], False)
 
 
 async def test_what_needs_the_human_is_read_once_for_all_lines_that_show_it(everything, make_app, monkeypatch):

@@ -710,3 +710,19 @@ async def test_a_draft_is_typed_on_and_one_key_clears_it(app):
         assert task_records.newest_log(app.link.db, app.pane.target(), 1)[0].message == "no\nyes"
         await settle(pilot, "n", *"Buy milk", "escape", "n", "ctrl+u", *"Buy oats", "enter")
         assert "Buy oats" in order(app) and "Buy milk" not in order(app)
+
+
+async def test_undo_of_a_move_to_another_list_puts_the_cursor_on_the_task_that_came_back(plan, make_app):
+    by_agent(plan, "claude-1", AddTask("Far away", new_list=EnsureList("Other", "task")))
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        app.context.navigation.show_list(
+            next(home.id for home in app.state.lists.values() if home.uid == plan.list_uid)
+        )
+        app.pane.go_to(plan[8])
+        (other,) = (home for home in app.state.lists.values() if home.name == "Other")
+        await pilot.app.pane.task_actions._move([plan[8]], other.name, other)
+        await settle(pilot)
+        assert app.pane.target() == plan[9]
+        await settle(pilot, "u")
+        assert app.pane.target() == plan[8]

@@ -349,6 +349,9 @@ async def test_a_comment_is_kept_by_esc_and_changed_and_deleted_under_the_cursor
             assert 'c: "abc"' in shown(app), to_it
             await settle(pilot, "c", "ctrl+u", "enter")
             assert 'c: "' not in shown(app) and app.screen.reviewed.comments == [], to_it
+        await settle(pilot, "tab", "g", "c", *"ab", "enter", "c", "c", "enter")
+        assert [comment.text for comment in app.screen.reviewed.comments] == ["abc"], "there is one at each place"
+        await settle(pilot, "c", "ctrl+u", "enter", "tab")
         await settle(pilot, "escape", "c", *"all of it", "escape")
         assert "Kept what you typed" in said(app)
         await settle(pilot, "c", "right", "!", "enter")

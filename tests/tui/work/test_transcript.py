@@ -62,6 +62,19 @@ async def test_tab_on_the_last_lines_shows_the_record_with_edits_as_diffs_and_fo
         assert not isinstance(app.screen, TranscriptScreen | Peek)
 
 
+async def test_escape_leads_from_the_record_to_the_last_lines_where_it_was_opened_there_and_then_back(
+    plan, record, make_app
+):
+    begun(plan, 9)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "space", "tab", "escape")
+        assert isinstance(app.screen, Peek)
+        await settle(pilot, "escape")
+        assert not isinstance(app.screen, TranscriptScreen | Peek)
+
+
 async def test_it_is_searched_and_escape_shows_all_again(plan, record, make_app):
     begun(plan, 9)
     app = make_app(plan.path)

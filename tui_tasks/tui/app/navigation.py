@@ -6,7 +6,7 @@ The main screen lies below all others. `ActionLookup` finds what performs an act
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.app import App
 from textual.reactive import Reactive
@@ -47,6 +47,14 @@ class MainScreen(CellsScreen[Any], NoRelayout):
         if not self._is_opening:
             for line in self.walk_children(NeedsLines):
                 line.free()
+
+
+class _Place(NamedTuple):
+    """Where the human is: the pane, the list and the row under the cursor."""
+
+    pane: str
+    list_id: int
+    row: str | None
 
 
 class Navigation:
@@ -218,14 +226,14 @@ class Navigation:
 
     def show_log(self, who: str, back: Callable[[], Overlay]) -> None:
         """Show the log of one agent only, from which Back leads to the screen that `back` makes."""
-        before = self.pane_name
+        before = self._here
         self.close_overlays()
         self._open_in_turn(self._filter_pane("log", f"agent:{quoted(who)}"))
         self._open_in_turn(self._lay_way_back(before, back))
 
     def show_entry(self, seq: int, back: Callable[[], Overlay]) -> None:
         """Show one entry of the journal in the log, from which Back leads to the screen that `back` makes."""
-        before = self.pane_name
+        before = self._here
         self.close_overlays()
         self._open_in_turn(self._show_entry(seq))
         self._open_in_turn(self._lay_way_back(before, back))
@@ -242,7 +250,7 @@ class Navigation:
 
     def open_task(self, uid: str, back: Callable[[], Overlay]) -> None:
         """Show a task in full, from which Back leads to the screen that `back` makes."""
-        before = self.pane_name
+        before = self._here
         self.close_overlays()
         self._open_in_turn(self._open_task(uid, before, back))
 
@@ -283,7 +291,11 @@ class Navigation:
         if list_id in self._state.lists:
             self.show_list(list_id)
 
-    async def _open_task(self, uid: str, before: str, back: Callable[[], Overlay]) -> None:
+    @property
+    def _here(self) -> _Place:
+        return _Place(self.pane_name, self._state.list_id, self.pane.target())
+
+    async def _open_task(self, uid: str, before: _Place, back: Callable[[], Overlay]) -> None:
         await self._go_to(uid)
         if (tasks := self.task_pane) is not None and tasks.target() == uid:
             tasks.show_in_full()
@@ -303,13 +315,17 @@ class Navigation:
         await self._show_pane("log")
         self._app.screen_stack[0].query_one(LogPane).show_entry(seq)
 
-    async def _lay_way_back(self, pane_name: str, make: Callable[[], Overlay]) -> None:
+    async def _lay_way_back(self, before: _Place, make: Callable[[], Overlay]) -> None:
         self._came_from = 0
-        self.pane.lay_way_back(lambda: self._open_in_turn(self._go_back(pane_name, make)))
+        self.pane.lay_way_back(lambda: self._open_in_turn(self._go_back(before, make)))
         self._frame.redraw()
 
-    async def _go_back(self, pane_name: str, make: Callable[[], Overlay]) -> None:
-        await self._show_pane(pane_name)
+    async def _go_back(self, before: _Place, make: Callable[[], Overlay]) -> None:
+        await self._show_pane(before.pane)
+        if before.list_id != self._state.list_id:
+            self._show_again(before.list_id)
+        if before.row is not None:
+            self.pane.select(before.row)
         self._app.push_screen(make())
 
     async def _filter_pane(self, name: str, text: str) -> None:

@@ -20,6 +20,8 @@ from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.work import work_actions
 
 if TYPE_CHECKING:
+    from tui_tasks.core.commit.journal import UndoColumns
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.tui.state.context import Context
 
 # The most tasks restored by one change among which the first is looked for.
@@ -208,15 +210,16 @@ class UndoActions:
         return f"“{self._described(change)}” cannot be undone: {self._passed_over[change]}"
 
     def _select_restored(self, change: int) -> None:
-        """Put the cursor on a task that was deleted by a change that was taken back: on which it was then, else on the
-        first; or on such a job. A task that is open stays so, unless it took the place of the deleted one.
+        """Put the cursor on a task that was deleted, or moved to another list, by a change that was taken back: on
+        which it was then, else on the first; or on such a job. A task that is open stays so, unless it took the place
+        of the deleted one.
         """
         db, pane = self._context.db, self._context.navigation.pane
         parts = next(journal.of_change(db, change), [])[:_MAX_RESTORED]
         for part in parts:
             if part.kind == "job.deleted":
                 pane.select(part.uid)
-        uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
+        uids = [part.task for part in parts if part.task is not None and _took_away(db, part)]
         tasks = [task for uid in uids if (task := list_pages.line(db, uid)) and not task.deleted]
         here = [task for task in tasks if task.list_id == self._context.state.list_id]
         before = next((task for task in here if task.uid == self._context.state.cursor_deleted), None)
@@ -242,3 +245,12 @@ class UndoActions:
         for part in next(journal.of_change(db, change), []):
             if part.kind == "list.deleted":
                 self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
+
+
+def _took_away(db: Database, part: UndoColumns) -> bool:
+    """Return whether an entry has taken a task out of its list."""
+    if part.kind != "task.moved":
+        return part.kind == "task.deleted"
+    moved = journal.entry(db, part.seq)
+    before, after = moved.old or {}, moved.new or {}
+    return before.get("list_id") != after.get("list_id")

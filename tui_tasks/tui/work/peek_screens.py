@@ -154,7 +154,7 @@ class Peek(Overlay):
         """Show the agent's own record instead."""
 
         self.dismiss()
-        self.context.push(TranscriptScreen(self.context, self._agent))
+        self.context.push(TranscriptScreen(self.context, self._agent, from_peek=True))
 
     def do_peek_terminal(self) -> None:
         """Go to the terminal."""
@@ -184,9 +184,11 @@ class TranscriptScreen(Overlay):
     TranscriptScreen.-narrow #record-now, TranscriptScreen.-short #record-now { display: none; }
     """
 
-    def __init__(self, context: Context, agent: str) -> None:
+    def __init__(self, context: Context, agent: str, *, from_peek: bool = False) -> None:
+        """`from_peek`: it was opened from the last lines of the terminal, to which Back leads."""
         super().__init__(context)
         self.agent = agent
+        self._from_peek = from_peek
         source = session_records.source(context.db, agent)
         self._problem = source if isinstance(source, str) else ""
         self._transcript = Transcript(source) if isinstance(source, Source) else None
@@ -339,10 +341,12 @@ class TranscriptScreen(Overlay):
         attaching.attach(self.context, self.agent)
 
     def do_back(self) -> None:
-        """Show all items again, else go back."""
+        """Show all items again, else go back: to the last lines of the terminal if it was opened from there."""
         if self._words:
             self._words = ""
             self._draw()
+        elif self._from_peek:
+            self.do_peek_record()
         else:
             super().do_back()
 

@@ -200,20 +200,24 @@ class ReviewActions(Controller):
 
     async def do_work_comment(self) -> None:
         """Write a comment on the line under the cursor, else on the file, else on the work as a whole; change or delete
-        the one under the cursor.
+        the one under the cursor, or the one that is there already.
         """
         screen, context = self._screen, self._context
         at = screen.side.comment if screen.is_on_diff else None
         change, line = screen.change, screen.side.line if screen.is_on_diff else None
-        old = self._reviewed.comments[at] if at is not None else None
-        if old is not None:
-            path, number, is_old, quote = old.path, old.line, old.is_old, old.quote
+        if at is not None:
+            there = self._reviewed.comments[at]
+            path, number, is_old, quote = there.path, there.line, there.is_old, there.quote
         elif change is None:
             path, number, is_old, quote = "", 0, False, ""
         elif line is None or line.kind not in "+- ":
             path, number, is_old, quote = change.name, 0, False, ""
         else:
             path, number, is_old, quote = change.name, line.number, line.kind == "-", line.text
+        places = [(each.path, each.line, each.is_old) for each in self._reviewed.comments]
+        if at is None and (path, number, is_old) in places:
+            at = places.index((path, number, is_old))
+        old = self._reviewed.comments[at] if at is not None else None
         where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40) or "the work as a whole"
         hint = "empty deletes it" if old is not None else ""
         draft = f"comment {self._reviewed.facts.work.uid} {path}:{number}:{is_old:d}"
