@@ -53,7 +53,7 @@ class Clock:
 
     def has_to_wait(self, comer: WriteQueue) -> bool:
         """Whether one that comes now gives way."""
-        return self.waits(lambda: comer.begin_write(lambda _: None, ""))
+        return self.waits(lambda: comer.begin_write(lambda _: None))
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def while_it_waits(waiter: WriteQueue, clock: Clock, milliseconds: int, then: Ca
         clock.now += milliseconds * 1_000
         then()
 
-    waiter.begin_write(begin, "")
+    waiter.begin_write(begin)
 
 
 @pytest.mark.parametrize(
@@ -115,17 +115,17 @@ def test_those_who_have_waited_long_go_in_the_order_in_which_they_came(turns, cl
         assert second.wait(1)
         slept.append(clock.now - began)
 
-    while_it_waits(first, clock, 1, lambda: second.begin_write(second_begins, ""))
+    while_it_waits(first, clock, 1, lambda: second.begin_write(second_begins))
     assert 2_300_000 < slept[0] < 2_500_000, "until the first may be stopped"
 
 
 def test_whether_one_had_to_wait_is_told(turns, clock):
     waiter, comer, seen = turns(), turns(), []
-    assert not comer.begin_write(lambda _: None, "")
-    assert waiter.begin_write(lambda _: waiter.wait(0), "")
-    while_it_waits(waiter, clock, 100, lambda: seen.append(comer.begin_write(lambda _: None, "")))
+    assert not comer.begin_write(lambda _: None)
+    assert waiter.begin_write(lambda _: waiter.wait(0))
+    while_it_waits(waiter, clock, 100, lambda: seen.append(comer.begin_write(lambda _: None)))
     assert seen == [True], "it let the other go first, and the lock was free then"
-    assert not comer.begin_write(lambda _: None, "")
+    assert not comer.begin_write(lambda _: None)
 
 
 def test_a_waiter_at_another_database_of_the_folder_is_nothing_to_it(turns, clock):
@@ -148,7 +148,7 @@ def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
     waiting = (
         "import sys; from tui_tasks.core.engine.write_queue import WriteQueue\n"
         f"turns = WriteQueue({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
-        "turns.begin_write(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
+        "turns.begin_write(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()))\n"
     )
     with Started([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiter:
         assert waiter.stdout.readline() == b"waits\n"
@@ -187,7 +187,7 @@ def test_a_commit_gives_way_to_one_that_has_earlier_waiter_long(tmp_path):
 
     comer.start()
     assert is_open.wait(DEADLINE)
-    waiter.begin_write(begin, "")
+    waiter.begin_write(begin)
     comer.join()
     waiter.close()
     assert order == ["waiter", "comer"]

@@ -324,7 +324,7 @@ class Database:
             if self._queue is None:
                 self._cursor.execute("BEGIN IMMEDIATE")
             else:
-                has_waited = self._queue.begin_write(self._cursor.execute, "BEGIN IMMEDIATE")
+                has_waited = self._queue.begin_write(self._cursor.execute)
             self._files.note_log()
             # Without a wait the look before this is new enough, and `_acknowledge` looks after the commit.
             if not self._is_file or not has_waited or self._files.state() is FileState.SAME:

@@ -156,7 +156,7 @@ class WriteQueue:
         """Close the lock file."""
         os.close(self._file)
 
-    def begin_write(self, begin: Callable[[str], object], statement: str) -> bool:
+    def begin_write(self, begin: Callable[[str], object]) -> bool:
         """Begin a write transaction, after those who have waited long; return whether it had to wait.
 
         `begin` calls `wait` while others write.
@@ -166,7 +166,7 @@ class WriteQueue:
         try:
             if self._has_earlier_waiter(now, now - _GRACE):
                 self.wait(0)
-            begin(statement)
+            begin("BEGIN IMMEDIATE")
         finally:
             self._is_beginning = False
             if self._is_announced:

@@ -105,11 +105,11 @@ def question_text(question: dict[str, Any]) -> str:
     return _prose(plain_text(question.get("question") or question.get("header") or ""))
 
 
-def ask_lines(ask: Ask, *, ascii_only: bool = False) -> list[str]:
+def ask_lines(ask: Ask) -> list[str]:
     """Return the lines of a question as a person reads it; where they end is no sign, as they are no command's."""
     if is_written_out(ask):
         return ask.question.split("\n")
-    return prose_lines(ask.question.strip(), ascii_only=ascii_only)
+    return prose_lines(ask.question.strip())
 
 
 def ask_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -> list[str]:
