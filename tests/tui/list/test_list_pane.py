@@ -256,7 +256,7 @@ async def test_a_theme_is_seen_while_choosing_and_kept_once_chosen(plan, make_ap
     file.write_text("# mine\n")
     app = make_app(plan.path, settings=file)
     async with opened(app) as pilot:
-        await press(app, pilot, "colon", *"theme")
+        await press(app, pilot, "colon", *"theme", "enter")
         seen = [app.theme]
         for _ in range(2):
             await press(app, pilot, "down")
@@ -265,12 +265,12 @@ async def test_a_theme_is_seen_while_choosing_and_kept_once_chosen(plan, make_ap
         await press(app, pilot, "escape")
         assert app.theme == "dark"
         assert file.read_text() == "# mine\n"
-        await press(app, pilot, "colon", *"theme", "down", "enter")
+        await press(app, pilot, "colon", *"theme", "enter", "down", "enter")
         assert app.theme == seen[1]
         assert file.read_text() == f'theme = "{seen[1]}"\n# mine\n'
         assert said(app) == f"Theme {seen[1]}, kept in {file}."
         file.write_text("theme = broken\n")
-        await press(app, pilot, "colon", *"theme", "down", "down", "enter")
+        await press(app, pilot, "colon", *"theme", "enter", "down", "down", "enter")
         assert app.theme == seen[2]
         assert said(app).startswith(f"Theme {seen[2]} until you leave: {file} cannot be changed")
         assert file.read_text() == "theme = broken\n"

@@ -350,3 +350,13 @@ async def test_the_setting_under_the_cursor_says_once_and_whole_what_it_does_but
         assert app.screen.window.row.entry.words == "quiet_after"
         assert "Seconds of silence after which an agent of the channel is quiet." in " ".join(shown(app).split())
         assert (app.screen.query_one("#about").region.height > 0) == (size[0] < 100)
+
+
+async def test_the_word_theme_opens_the_choice_of_themes_and_applies_none(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        before = app.theme
+        await settle(pilot, "colon", *"theme", "enter")
+        assert "Themes: choose one" not in shown(app) and "Theme: ansi" in shown(app)
+        await settle(pilot, "escape")
+        assert app.theme == before

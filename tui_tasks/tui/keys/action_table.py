@@ -177,7 +177,7 @@ _TABLE: Final = (
     # Tasks: list and board.
     _a("tasks", "open", "enter", "Open the task", "Open", needs="task", verb="open", also="detail show"),
     _a("tasks", "filter", "slash", "Filter as you type", "Filter", verb="filter",
-       also="search find view views saved tag tags show hide done open group"),
+       also="search find view views saved tag tags show hide done open group due late"),
     _a("tasks", "hide_done", "", "Hide done: show open tasks only", word="hide done",
        also="completed finished closed only open"),
     _a("tasks", "show_done", "", "Show done: show tasks of every status again", word="show done",

@@ -40,7 +40,13 @@ def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Pic
     before = themes.current
     here = _actions(lookup)
     actions = [replace(entry, beside=_key(context, name)) for name, entry in here.items() if name != "palette"]
-    entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
+    each_theme = _themes(themes, context)
+    chooser = PaletteEntry(
+        "Themes: choose one",
+        run=lambda: context.push(Picker(context, ":", each_theme, left=lambda: themes.apply(before))),
+        word="theme",
+    )
+    entries = [*actions, chooser, *each_theme, *_lists(context), *_views(context)]
 
     def typed(text: str) -> list[PaletteEntry]:
         return [*_numbered(context, text), *_elsewhere(here, words_of(text)), *_in_a_shell(words_of(text))]
@@ -146,6 +152,8 @@ def _place(action: Action) -> str:
         return "Only with watch --at."
     if action.id in _OF_BOARD:
         return "Only in the board."
+    if "tasks" in action.scopes:
+        return "Only in the list or the board."
     place = next(SCOPES[scope] for scope in SCOPES if scope in action.scopes).partition(":")[0]
     return f"Only in the {place.lower()}."
 
