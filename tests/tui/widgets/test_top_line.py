@@ -11,6 +11,7 @@ from tests.tui.plan import NOW, connect
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.store import Store
+from tui_tasks.tui.state.projects import ProjectChoice
 
 TITLES = {"a": " Inbox", "A": " Agents", "D": " Digest   last 8 hours", "S": " Stats   only list Plan, last 7 days"}
 
@@ -25,7 +26,6 @@ async def test_the_title_of_a_screen_is_its_name_and_scope_without_counts(plan, 
                 left, _, right = lines(app)[0].partition("next #8 Backup r")
                 job = r"\w*…  ◷ Server status in 14m" if size[0] == 80 else "estore drill  ◷ Server status in 14m"
                 job = job if len(title) > 15 else "estore drill  ◷ Server status in 14m"
-                job = "estore drill  ◷ S1 in 14m" if key == "4" and size[0] == 80 else job
                 assert left.startswith(title) and re.fullmatch(job, right), key
                 assert not re.search("[?✗!◇○]", left) and not re.search(r"\d (waiting|asking|idle|filed)", left), key
                 assert re.match(r" \? 2( questions)? +▲ 0( stuck or gone)? +✗ 2 failed ", counts_line(app)), key
@@ -64,6 +64,26 @@ async def test_the_task_and_the_job_that_are_next_share_the_room(plan, jobs, mak
 async def test_beside_the_panes_the_next_task_stands_with_the_name_of_the_job(plan, jobs, make_app):
     async with opened(make_app(plan.path), (80, 24)) as pilot:
         assert lines(pilot.app)[0].endswith("4 Schedule  next #8 Backup res…  ◷ Server status in 14m")
+
+
+async def test_where_rows_name_the_jobs_the_next_task_is_whole_and_the_job_has_its_number(plan, jobs, make_app):
+    async with opened(make_app(plan.path), (80, 24)) as pilot:
+        for key, title in (("3", "[3 Log]"), ("4", "[4 Schedule]")):
+            await press(pilot.app, pilot, key)
+            head = lines(pilot.app)[0]
+            assert title in head and head.endswith("next #8 Backup restore drill  ◷ S1 in 14m"), key
+
+
+async def test_that_there_is_no_project_gives_way_before_the_name_of_the_next_task(plan, make_app):
+    by_agent(plan, "human", EditTask(plan[8], {"name": "Check the copies of the archive"}))
+    app = make_app(plan.path, project=ProjectChoice("", folder_has_none=True))
+    async with opened(app, (120, 24)) as pilot:
+        await until(pilot, lambda: "next #8" in lines(app)[0])
+        assert "no project  auth.db  live  next #8 Check the copies of the archive" in lines(app)[0]
+    app = make_app(plan.path, project=ProjectChoice("", folder_has_none=True))
+    async with opened(app, (80, 24)) as pilot:
+        await until(pilot, lambda: "next #8" in lines(app)[0])
+        assert lines(app)[0].endswith("4 Schedule      next #8 Check the copies of the archive")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

@@ -120,11 +120,11 @@ class TopLine(FrameLine):
         yield [*place, *numbered]
 
     def _place(self, *, has_file: bool) -> list[Part]:
-        """Return the project, the file and the mode."""
-        context = self.context
+        """Return the project, the file and the mode; that there is no project stands beside the file alone."""
+        context, projects = self.context, self.context.state.projects
         parts: list[Part] = []
-        if title := context.state.projects.title:
-            parts.append((f"  {title}", "bold"))
+        if projects.chosen or (has_file and projects.title):
+            parts.append((f"  {projects.title}", "bold"))
         if has_file:
             parts.append((f"  {safe_line(context.link.name, 24)}", "$muted"))
         if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
@@ -236,7 +236,7 @@ def pane_tabs(context: Context, *, id: str) -> TopLine:
         context,
         partial(_tabs, context),
         id=id,
-        has_jobs=lambda: navigation.pane_name == "schedule",
+        has_jobs=lambda: navigation.pane_name in ("log", "schedule"),
         on_part=lambda at: navigation.show_pane(panes[at]),
     )
 
