@@ -15,7 +15,7 @@ from tui_tasks.tui.list.list_rows import SortedTasks
 from tui_tasks.tui.tasks import filter_actions
 
 DUE = {2: "2026-11-28", 4: "2026-11-21T18:00:00.000+00:00", 5: "2026-11-20", 6: "2026-11-21", 8: "2026-11-28"}
-SOONEST = [5, 6, 4, 8, 2]  # the last one is done
+SOONEST = [5, 6, 4, 2, 8]
 
 
 @pytest.fixture

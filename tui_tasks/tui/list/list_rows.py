@@ -255,7 +255,8 @@ class SortedTasks:
 
     def order(self, row: TaskLine) -> tuple[Any, ...]:
         """See `Source`."""
-        return list_pages.sorted_place(self.only.sort, row)
+        is_dated = self.only.sorts_dated
+        return (row.due, row.rank) if is_dated else list_pages.sorted_place(self.only.sort, row)
 
     def place(self, row: TaskLine) -> int:
         """See `Source`; tasks would have to be counted."""

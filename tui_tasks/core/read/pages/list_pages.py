@@ -1,11 +1,11 @@
 """Pages of a list for screens, in its order, by due date, or sorted otherwise.
 
 A page is found by the rank where it starts, never by counting rows, so its cost does not grow with the list. Rows are
-narrow: descriptions, which may be long, are not read for a line on a screen. The order by date is `(due, rank)`, of the
-open tasks with a due date, then of the closed ones. Dates and instants sort as text: a date comes before the instants
-of its day.
+narrow: descriptions, which may be long, are not read for a line on a screen. The order of tasks that all have a due
+date is `(due, rank)`, which an index holds. Dates and instants sort as text: a date comes before the instants of its
+day.
 
-Each sorted page looks at all tasks of the list: see `MAX_SORTED`. Its order is a tuple of columns, the rank last;
+Each other sorted page looks at all tasks of the list: see `MAX_SORTED`. Its order is a tuple of columns, the rank last;
 `sorted_place` returns the same values of a line, for comparison in Python.
 """
 
@@ -263,21 +263,9 @@ def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> 
     return uids, end if len(uids) < limit else None
 
 
-def _dated(db: Database, list_id: int, start: Any, limit: int, only: Filter, *, backwards: bool) -> list[TaskLine]:
-    """Return the next `limit` tasks with a due date after a place in the order, or the last before it; None: the start
-    or the end.
-    """
-    read, nowhere = (_due_before, "~") if backwards else (_due_after, "")
-    is_over, due, rank = start or (backwards, nowhere, "")
-    rows = read([*_of_list(db, list_id, only), _is_over == is_over], db, due, rank, limit)
-    if bool(is_over) != backwards or len(rows) == limit:
-        return rows
-    others = read([*_of_list(db, list_id, only), _is_over == (not is_over)], db, nowhere, "", limit - len(rows))
-    return [*others, *rows] if backwards else [*rows, *others]
-
-
-def _due_after(of_list: list[Any], db: Database, due: str, rank: str, limit: int) -> list[TaskLine]:
-    """Return the next `limit` of these tasks after a place in the order of due dates; `("", "")` is the start."""
+def _due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter) -> list[TaskLine]:
+    """Return the next `limit` tasks with a due date after a place in the order; `("", "")` is the start."""
+    of_list = _of_list(db, list_id, only)
     same = [*of_list, TaskRow.due == due, TaskRow.rank > rank]
     rows = _lines(db, same, (TaskRow.rank,), limit)
     if len(rows) < limit:
@@ -285,8 +273,9 @@ def _due_after(of_list: list[Any], db: Database, due: str, rank: str, limit: int
     return rows
 
 
-def _due_before(of_list: list[Any], db: Database, due: str, rank: str, limit: int) -> list[TaskLine]:
-    """Return the last `limit` of these tasks before a place in the order of due dates; `("~", "")` is the end."""
+def _due_before(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter) -> list[TaskLine]:
+    """Return the last `limit` tasks with a due date before a place in the order; `("~", "")` is the end."""
+    of_list = _of_list(db, list_id, only)
     same = [*of_list, TaskRow.due == due, TaskRow.rank < rank]
     rows = _lines(db, same, (TaskRow.rank.desc(),), limit)
     if len(rows) < limit:
@@ -360,7 +349,9 @@ def sorted_lines(
 ) -> list[TaskLine]:
     """Return the next `limit` matching tasks of a list after a place in the order of `only.sort`, or those before."""
     if only.sorts_dated:
-        return _dated(db, list_id, start, limit, only, backwards=backwards)
+        read, end = (_due_before, "~") if backwards else (_due_after, "")
+        due, rank = start or (end, "")
+        return read(db, list_id, due, rank, limit, only)
     query = TaskRow.select(*LINE).where(LIVE, TaskRow.list_id == list_id, *conditions(only))
     rows = db.query(page(query, only.sort, start, limit, backwards=backwards))
     return [read_line(row) for row in (reversed(rows) if backwards else rows)]
