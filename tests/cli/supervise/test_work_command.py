@@ -25,6 +25,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.hooks import screen_presence
+from tui_tasks.installation import DEMO_FOLDER
 from tui_tasks.state import callers
 from tui_tasks.text.times import HOUR
 from tui_tasks.work.git import base_branch, merging
@@ -317,14 +318,25 @@ def test_a_quit_says_how_many_questions_wait_and_where_a_permission_is_asked_for
     assert run("work discard 1")[0] == 0
     permission = InputRequested("permission", "Bash", {"command": "ls"})
     with Store(str(database)) as store:
+        store.commit(RecordReport(SessionReport("claude", "s", (permission,))), actor="claude-9", now=START)
+        assert quitting_lines(str(database)) == ["1 permission waits: its program asks for it in its own window now."]
+        with screen_presence.announced(str(database), {}):
+            assert quitting_lines(str(database)) == ["1 permission waits on another screen."]
         store.commit(OpenAsk("Which?"), OpenAsk("Why?"), actor="ann", now=START)
         store.commit(OpenAsk("Accept?"), actor="shell", now=START)
-        store.commit(RecordReport(SessionReport("claude", "s", (permission,))), actor="claude-9", now=START)
     questions = "3 questions wait: `tui-tasks asks` lists them, `asks answer` answers one."
     alone = "1 is a permission: its program asks for it in its own window now."
     assert quitting_lines(str(database)) == [questions, alone]
     with screen_presence.announced(str(database), {}):
         assert quitting_lines(str(database)) == [questions, "1 is a permission, and waits on another screen."]
+
+
+def test_a_quit_of_the_demo_names_no_question_of_its_agent_which_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / f"{DEMO_FOLDER}x" / "demo.db"
+    path.parent.mkdir(mode=0o700)
+    with Store(str(path)) as store:
+        store.commit(OpenAsk("Which?"), actor="demo-agent", now=START)
+        assert quitting_lines(str(path)) == []
 
 
 def test_what_the_human_has_put_off_is_no_question_that_waits_for_a_quit_the_digest_and_the_listing(

@@ -22,7 +22,7 @@ from tui_tasks.core.engine.driver import storage_errors, without_modules
 from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound, StorageFailed
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.requests import Identity
-from tui_tasks.installation import is_replica
+from tui_tasks.installation import DEMO_FOLDER, is_replica
 from tui_tasks.settings import config, paths
 from tui_tasks.state import open_store
 from tui_tasks.terminal import Claimed
@@ -280,10 +280,13 @@ class _ChannelThread(threading.Thread):
 def quitting_lines(path: str) -> list[str]:
     """Return how many agents still run, how many questions wait, and what becomes of permissions that wait.
 
-    There is a line for each that there is, with the command that shows more.
+    There is a line for each that there is, with the command that shows more. The database of a demo has none: nobody
+    waits once the demo has ended.
     """
     from tui_tasks.core.store import Store
 
+    if DEMO_FOLDER in path:
+        return []
     try:
         with Store(path, read_only=True) as store:
             return [*_running(store.db), *_waiting(store.db, path)]
@@ -310,11 +313,11 @@ def _waiting(db: Database, path: str) -> Iterator[str]:
     put_off = local_values.put_off(db, clock.now())
     later = sum(ask.uid in put_off for ask in asks)
     requests = [ask for ask in asks if _is_of_window(db, ask)]
-    waiting = "1 question waits" if len(asks) - later == 1 else f"{len(asks) - later} questions wait"
-    waiting += f", {later} later" * bool(later)
-    them, one = ("it", "it") if len(asks) == 1 else ("them", "one")
-    answers = f", `asks answer` answers {one}" * (len(asks) > len(requests))
-    yield f"{waiting}: `tui-tasks asks` lists {them}{answers}."
+    if len(asks) > len(requests):
+        waiting = "1 question waits" if len(asks) - later == 1 else f"{len(asks) - later} questions wait"
+        waiting += f", {later} later" * bool(later)
+        them, one = ("it", "it") if len(asks) == 1 else ("them", "one")
+        yield f"{waiting}: `tui-tasks asks` lists {them}, `asks answer` answers {one}."
     if not requests:
         return
     from tui_tasks.hooks import screen_presence
@@ -322,9 +325,12 @@ def _waiting(db: Database, path: str) -> Iterator[str]:
     number, is_one = len(requests), len(requests) == 1
     # A program also has its own questions.
     word = "permission" if all(ask.is_permission for ask in requests) else "request"
-    permissions = f"{number} is a {word}" if is_one else f"{number} are {word}s"
+    if len(asks) == len(requests):
+        permissions, waits = (f"1 {word} waits", "") if is_one else (f"{number} {word}s wait", "")
+    else:
+        permissions, waits = (f"1 is a {word}", ", and waits") if is_one else (f"{number} are {word}s", ", and wait")
     if screen_presence.is_open(path):
-        yield f"{permissions}, and {'waits' if is_one else 'wait'} on another screen."
+        yield f"{permissions}{waits} on another screen."
     else:
         asking = "its program asks for it in its" if is_one else "their programs ask for them in their"
         yield f"{permissions}: {asking} own window{'' if is_one else 's'} now."
