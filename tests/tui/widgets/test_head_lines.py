@@ -490,7 +490,7 @@ async def test_of_many_questions_only_those_are_laid_out_that_a_screen_has_room_
     async with opened(make_app(plan.path), (120, 40)) as pilot:
         assert "? 202 questions" in counts_line(pilot.app)
         assert "✗ #3  Fix flaky" in above(pilot.app)
-        assert re.search(r"✗ #3  Fix flaky [^+]* 17m$", above(pilot.app))
+        assert re.search(r"✗ #3  Fix flaky [^+]* 17m\n +\d+ more: a$", above(pilot.app))
         assert len(set(laid_out)) < 60
 
 
@@ -503,8 +503,9 @@ async def test_more_late_tasks_than_are_read_are_not_told_as_that_number(tmp_pat
     async with opened(make_app(path), (120, 40)) as pilot:
         await until(pilot, lambda: "late" in above(pilot.app))
         assert "! 100+ late" in counts_line(pilot.app)
-        last = above(pilot.app).splitlines()[-1]
+        last, more = above(pilot.app).splitlines()[-2:]
         assert re.fullmatch(r"   ! #\d+ +Chore \d+: due Fri 2026-01-02 +46w", last)
+        assert more == "     94+ more: a"
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import above, by_agent, counts_line, lines, needs_rows, opened, settle, shown, until
+from tests.tui.driving import SIZES, above, by_agent, counts_line, lines, needs_rows, opened, settle, shown, until
 from tests.tui.evening import in_order
 from tests.tui.plan import NOW, SECOND, at
 from tui_tasks.core import vocab
@@ -23,7 +23,7 @@ async def test_the_words_of_a_question_come_before_its_agent_and_its_age(plan, j
         assert first == " • ? #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
         assert second == " • ? #7  Approve: delete the old GA property                     claude-2    4m"
         assert failed == " • ✗ #3  Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30        17m"
-        assert last == "   ✗ S4  Digest mail: smtp: 535 authentication failed                        4h"
+        assert last == "   ✗ S4  Digest mail: smtp: 535 authentication failed           (1 more: a)  4h"
         await pilot.resize_terminal(62, 24)
         await until(pilot, lambda: "…" in needs_rows(pilot.app)[0])
         first, *_, last = needs_rows(pilot.app)
@@ -53,9 +53,21 @@ async def test_the_newest_is_never_hidden(plan, jobs, make_app):
 async def test_a_high_screen_has_as_many_rows_as_fit_and_the_counts_tell_of_the_others(plan, jobs, make_app):
     by_agent(plan, "claude-2", *(OpenAsk(f"Which host is number {number}?") for number in range(5)))
     async with opened(make_app(plan.path), (120, 40)) as pilot:
-        *rows, last = needs_rows(pilot.app)
+        *rows, last, more = needs_rows(pilot.app)
         assert len(rows) == 5 and re.search("! S3  [^+]* 25m$", last), above(pilot.app)
+        assert more == "     4 more: a", "10 things need the human: 7 questions, 2 failures, and a job that is late"
         assert counts_line(pilot.app).startswith(" ? 7 questions ")
+        at = next(at for at, line in enumerate(lines(pilot.app)) if line == more)
+        await pilot.click(offset=(6, at))
+        await until(pilot, lambda: lines(pilot.app)[0].startswith(" Inbox "))
+
+
+async def test_no_row_says_that_there_are_more_where_each_thing_has_one(plan, make_app):
+    app = make_app(plan.path)
+    for size in SIZES:
+        async with opened(app, size):
+            assert " more: " not in shown(app)
+        app = make_app(plan.path)
 
 
 def test_a_failure_never_gives_way_to_a_review_or_a_proposal():

@@ -18,8 +18,8 @@ from tui_tasks.text.word_cuts import safe_question
 from tui_tasks.tui.layout import WIDE, has_air, has_row_of_changes, is_compact
 from tui_tasks.tui.needs.agent_entries import WHO
 from tui_tasks.tui.needs.need_counts import Changes
-from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs, grouped, is_new, visit
-from tui_tasks.tui.painting.styles import Act, Part
+from tui_tasks.tui.needs.open_needs import ALL, Kind, Need, Needs, grouped, is_new, late_number, visit
+from tui_tasks.tui.painting.styles import Act, Part, parts_width
 from tui_tasks.tui.painting.text_lines import Drawn, HeldLines, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import GUTTER, NUMBER_GAP, gutter
 
@@ -79,11 +79,11 @@ def rows_for_needs(size: Size, below: int) -> int:
 
 class NeedsText(TextDrawing):
     """Draws a row for what has changed, if `has_changes`, and one for each thing that needs the human, as far as the
-    rows suffice; the counts above name or count the others.
+    rows suffice; then how many more there are, which the counts above name or count.
 
     `rows` returns how many there are, `kinds` the kinds of entries, `leaves_out` which of these stand below. Below
-    them is an empty row where there is air; where there are none, only if `has_title`: else the rule below is
-    empty.
+    them is a row where there is air, empty but for how many more there are; without entries only if `has_title`: else
+    the rule below is empty.
     """
 
     def __init__(
@@ -105,6 +105,8 @@ class NeedsText(TextDrawing):
         self._kinds = kinds
         self._leaves_out = leaves_out
         self._needs = Needs(context, self.lasts)
+        # How many things have no row; empty: none.
+        self._without_row = ""
         self.acts: list[Act] = []
         """What a click does on each line."""
         self.has_needs = False
@@ -117,25 +119,43 @@ class NeedsText(TextDrawing):
         entries = self._entries(width)
         self.has_needs = bool(entries)
         shown = [*([changes] if changes else []), *entries]
-        return [*shown, *[()] * (has_air(self._size()) and (bool(shown) or self._has_title))]
+        if not has_air(self._size()) or not (shown or self._has_title):
+            return shown
+        more = self._more()
+        self.acts += [self._open_inbox] * bool(more)
+        return [*shown, [(" " * GUTTER, ""), *more] if more else ()]
 
     def _entries(self, width: int) -> list[Drawn]:
         rows, kinds = self._rows(), self._kinds()
         own = (need for need in self._needs.all() if need.kind in kinds and not self._leaves_out(need))
         needs = grouped(own, self._why) if rows else []
+        self._without_row = ""
         if not needs:
             return []
         # Imported here, as nothing may need the human when a screen begins.
         from tui_tasks.tui.needs import needs_entries
 
         words = needs_entries.NeedsEntries(self.context, self.lasts)
-        shown = self._chosen(needs, rows) if len(needs) > rows else needs
+        shown = needs
+        if len(needs) > rows:
+            shown = self._chosen(needs, rows)
+            is_cut = late_number(needs).endswith("+")
+            self._without_row = f"{sum(each.count for each in needs) - sum(each.count for each in shown)}{'+' * is_cut}"
         return self._listed([words.entry(need) for need in shown], rows, width)
 
     def _chosen(self, needs: Sequence[Need], number: int) -> list[Need]:
         new = [need for need in needs if is_new(self.context.state, need)]
         newest = max(new, key=lambda need: need.at or 0).key if new else ""
         return chosen(needs, number, self._waiting(), newest)
+
+    def _more(self) -> list[Part]:
+        """Return `2 more: a`, with the key of the inbox that has them; nothing where each thing has a row."""
+        if not self._without_row:
+            return []
+        return [(f"{self._without_row} more: ", "$muted"), (self.context.keymap.key_of("asks"), "$key")]
+
+    def _open_inbox(self) -> None:
+        self.context.navigation.show_need(self.context, "")
 
     def _listed(self, shown: Sequence[NeedEntry], rows: int, width: int) -> list[Drawn]:
         """Return one thing a row, and more of its words where there are rows for them."""
@@ -147,7 +167,9 @@ class NeedsText(TextDrawing):
         drawn: list[Drawn] = []
         for entry, each, most in zip(shown, ways, shared, strict=True):
             fitted = next((way for way in each if len(way.lines) <= most), each[-1])
-            lines = self._row(entry, fitted, most, columns.beside(entry.number))
+            more = self._more() if entry is shown[-1] and not has_air(self._size()) else []
+            more = [("(", "$muted"), *more, (")", "$muted")] if more else []
+            lines = self._row(entry, fitted, most, columns.beside(entry.number), more)
             drawn += lines
             self.acts += [self._act(entry.need)] * len(lines)
         return drawn
@@ -203,8 +225,12 @@ class NeedsText(TextDrawing):
             left -= shared[-1] - 1
         return shared
 
-    def _row(self, entry: NeedEntry, fitted: _Fitted, most: int, columns: _Columns) -> list[Drawn]:
-        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most."""
+    def _row(
+        self, entry: NeedEntry, fitted: _Fitted, most: int, columns: _Columns, more: Sequence[Part]
+    ) -> list[Drawn]:
+        """Return `? #4  Which one?   claude-1   9m`, and below it the rest of its words, in so many lines at most.
+        `more` stands before what is beside the words, where they leave room.
+        """
         ascii_only, now = self.context.ascii_only, self.context.clock.now()
         text, aside = fitted.lines, fitted.aside
         since, room = "", columns.room_beside(aside, has_age=fitted.has_age)
@@ -216,12 +242,16 @@ class NeedsText(TextDrawing):
             cut = safe_question if entry.is_question else safe_line
             shown[-1] = cut(" ".join(text[most - 1 :]), room, ascii_only=ascii_only)
         beside = f"  {aside}{' ' * (columns.aside - cell_len(aside))}  " if aside else ""
+        free = room - cell_len(shown[0])
+        more = more if free >= parts_width(more) + len("  ") else []
         first, *below = _toned(entry, whole, shown)
         head: list[Part] = [
             *self._gutter((entry.mark, entry.color), [entry.need]),
             (f"{entry.number:<{columns.number + NUMBER_GAP}}", "$muted"),
             *first,
-            (f"{' ' * (room - cell_len(shown[0]))}{beside}{since:>{(_AGE - 1) * fitted.has_age}} ", "$muted"),
+            (" " * (free - parts_width(more)), ""),
+            *more,
+            (f"{beside}{since:>{(_AGE - 1) * fitted.has_age}} ", "$muted"),
         ]
         indent = " " * (GUTTER + columns.number + NUMBER_GAP)
         return [head, *([(indent, ""), *line] for line in below)]
