@@ -144,6 +144,20 @@ def test_a_row_that_was_changed_by_hand_is_named_instead_of_a_traceback(
     )
 
 
+@pytest.mark.parametrize(("kind", "name"), [("table", "unfinished_change"), ("table", "task"), ("index", "task_due")])
+def test_a_table_or_an_index_that_is_missing_is_named(
+    filled: Store, path: Path, tmp_path: Path, kind: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled.close()
+    with contextlib.closing(connect(path)) as raw:
+        raw.execute(f"DROP {kind} {name}")
+    assert found(path, tmp_path / "none")[0] == f"the {kind} {name} is missing. Restore a backup"
+    if name == "unfinished_change":
+        assert main.run(["ls", "--json", "--db", str(path)]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"tui-tasks: {path} is damaged: the {kind} {name} is missing.") and said.count("\n") == 1
+
+
 def test_history_names_an_entry_that_was_changed_by_hand(filled: Store, path: Path) -> None:
     filled.close()
     with contextlib.closing(connect(path)) as raw:
@@ -209,7 +223,7 @@ def copied_replays(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         shutil.copy(empty_database, path)
         return schema.opened(path)
 
-    monkeypatch.setattr(database_findings, "schema", SimpleNamespace(opened=opened))
+    monkeypatch.setattr(database_findings, "schema", SimpleNamespace(opened=opened, statements=schema.statements))
 
 
 STRANGE = ("x'ff'", "CAST(x'ff' AS TEXT)", "99999999999999", "0.5", "''", "'[1'", "NULL")

@@ -1,9 +1,11 @@
-"""What `doctor` checks of a database: that SQLite can read it, the hash chain of its journal, the values and counts of
-its tables, and its tables against a replay of the journal. An unexpected error names the first of it.
+"""What `doctor` checks of a database: that SQLite can read it and it has all tables and indexes, the hash chain of its
+journal, the values and counts of its tables, and its tables against a replay of the journal. An unexpected error names
+the first of it.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -70,6 +72,7 @@ _JSON_TYPES: Final[Mapping[Any, str]] = {
     dict: "object",
     **dict.fromkeys((tuple, list, CheckPlace), "array"),
 }
+_MADE: Final = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)")
 _NAMES: Final = {"array": "a list", "object": "an object"}
 
 
@@ -90,8 +93,19 @@ def _findings(db: Database) -> Iterator[str]:
     for (said,) in db.sql("PRAGMA integrity_check(20)"):
         if said != "ok":
             yield f"SQLite finds it damaged: {said}. Restore a backup"
+    yield from missing(db)
     yield from altered(db)
     yield from contradictions(db)
+
+
+def missing(db: Database) -> Iterator[str]:
+    """Yield a sentence for each table and index of the schema that a database lacks."""
+    there = {(kind, name) for kind, name in db.sql("SELECT type, name FROM sqlite_master")}
+    for statement in schema.statements("new"):
+        if made := _MADE.match(statement):
+            kind, name = made[1].lower(), made[2]
+            if (kind, name) not in there:
+                yield f"the {kind} {name} is missing{_ADVICE}"
 
 
 def altered(db: Database) -> Iterator[str]:
@@ -367,7 +381,7 @@ def damage(path: str) -> str:
 def damage_of(db: Database) -> str:
     """Return `damage` of a database that is open, and the first altered entry where the tables are sound."""
     try:
-        first = next(chain(wrong_values(db), contradictions(db), altered(db)), "")
+        first = next(chain(missing(db), wrong_values(db), contradictions(db), altered(db)), "")
     except READ_ERRORS as error:
         first = str(error)
     if not first:
