@@ -238,6 +238,23 @@ def test_what_was_done_in_a_list_before_it_was_deleted_is_not_taken_back_while_i
             do(Undo(change), "claude-1")
 
 
+def test_a_task_that_is_moved_to_an_archived_list_brings_the_list_back_and_undo_takes_both_back(store, do, tmp_path):
+    home, other = do(CreatePlan("Plan")), do(CreatePlan("Other"))
+    task = do(AddTask("seen", other.uid))
+    do(ArchiveList(home.uid, True))
+    do(MoveTask(task.uid, list_uid=home.uid))
+    assert not task_queries.list_by_uid(store.db, home.uid).archived
+    do(Undo())
+    assert task_queries.list_by_uid(store.db, home.uid).archived
+    assert task_queries.task(store.db, task.uid).list_id == other.id
+    do(Redo())
+    assert not task_queries.list_by_uid(store.db, home.uid).archived
+    do(ArchiveList(home.uid, True))
+    do(MoveTask(task.uid, list_uid=home.uid))
+    assert task_queries.list_by_uid(store.db, home.uid).archived, "it was there already"
+    assert_replays(store, tmp_path)
+
+
 def test_tasks_of_an_archived_list_are_handed_out_only_where_it_is_named_until_one_is_added(store, do, tmp_path):
     home, other = do(CreatePlan("Plan")), do(CreatePlan("Other"))
     task = do(AddTask("old", home.uid, priority=1))

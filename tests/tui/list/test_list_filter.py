@@ -25,6 +25,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import (
     AddTask,
+    ArchiveList,
     CreatePlan,
     DeleteList,
     DeleteTask,
@@ -585,6 +586,24 @@ async def test_a_task_is_moved_to_a_list_that_the_name_typed_for_it_makes(app, p
         await press(app, pilot, "u")
         assert task(app, plan[2]).list_id == app.state.list_id
         assert task_queries.find_list(app.link.db, "Ideas") is None
+
+
+async def test_an_archived_list_to_move_to_is_named_as_such_and_brought_back(app, plan, agent):
+    (ideas,) = agent(CreatePlan("Ideas"))
+    agent(AddTask("old", ideas.uid))
+    by_agent(plan, "human", ArchiveList(ideas.uid, True))
+    async with opened(app) as pilot:
+        await pilot.press("j", *named("move"))
+        await pilot.pause()
+        await write(pilot, "Ideas")
+        (row,) = (line for line in lines(app) if line.lstrip(" >").startswith("Ideas"))
+        assert row.endswith("archived, 1 task") and "Make the list" not in shown(app)
+        await press(app, pilot, "enter")
+        assert said(app) == "Moved to Ideas, which is no longer archived. u brings it back."
+        assert not task_queries.list_by_uid(app.link.db, ideas.uid).archived
+        await press(app, pilot, "u")
+        assert task(app, plan[2]).list_id == app.state.list_id
+        assert task_queries.list_by_uid(app.link.db, ideas.uid).archived
 
 
 @pytest.mark.parametrize("name", ["kitchen", "jobs", "Garden", "/garage"])

@@ -261,7 +261,7 @@ class TaskActions(Controller):
             why_not = f"{'it is' if len(tasks) == 1 else 'they are'} in that list" if is_there else ""
             return PaletteEntry(
                 safe_line(home.name, 80),
-                "" if is_there else count(home.total, "task"),
+                "" if is_there else f"{'archived, ' * home.archived}{count(home.total, 'task')}",
                 why_not=why_not,
                 run=lambda: context.run(self._move(uids, home.name, home)),
             )
@@ -292,7 +292,8 @@ class TaskActions(Controller):
         if is_made:
             context.say(f"Made the list {to} and moved {them} there. {undo} takes both back.")
         else:
-            context.say(f"Moved to {to}. {undo} brings {them} back.")
+            again = ", which is no longer archived" if home is not None and home.archived else ""
+            context.say(f"Moved to {to}{again}. {undo} brings {them} back.")
 
     async def do_note(self) -> None:
         """Write a message to the agent of the tasks, or a note into their log."""

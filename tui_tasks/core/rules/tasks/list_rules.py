@@ -25,7 +25,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.tasks import held_rules
-from tui_tasks.core.rules.tasks.task_rules import change_task, new_place, refuse_claimed, writable
+from tui_tasks.core.rules.tasks.task_rules import change_task, new_place, refuse_claimed, unarchive, writable
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import refuse_too_long
 
@@ -250,8 +250,10 @@ def move_task(tx: Transaction, op: MoveTask) -> Task:
         return task
     list_uid = tx.run(op.new_list).uid if op.new_list is not None else op.list_uid or ""
     home, rank = new_place(tx, list_uid, op.before, op.after)
-    if home.id != task.list_id and held_rules.holds_new(tx, home):
-        raise Conflict(f"new tasks of agents in {home.name} wait for the human: add it there", held=True, id=op.uid)
+    if home.id != task.list_id:
+        if held_rules.holds_new(tx, home):
+            raise Conflict(f"new tasks of agents in {home.name} wait for the human: add it there", held=True, id=op.uid)
+        unarchive(tx, home)
     return change_task(tx, task, "task.moved", {"list_id": home.id, "rank": rank})
 
 

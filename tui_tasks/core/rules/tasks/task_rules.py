@@ -103,6 +103,12 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     return make_task(tx, op, home, rank)
 
 
+def unarchive(tx: Transaction, home: TaskList) -> None:
+    """Bring back a list that is archived, so that the task that comes to it is seen."""
+    if home.archived:
+        tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
+
+
 def make_task(
     tx: Transaction, op: AddTask, home: TaskList, rank: str, given: Mapping[str, Any] = _NOTHING_GIVEN
 ) -> Task:
@@ -111,9 +117,7 @@ def make_task(
     is_held = held_rules.holds_new(tx, home)
     if is_held:
         held_rules.refuse_new(tx, op.status)
-    if home.archived:
-        # A new task brings an archived list back, so that the task is seen.
-        tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
+    unarchive(tx, home)
     if op.key is not None:
         _refuse_same_key(tx, home.id, op.key)
     waiting_on = _waiting_on_of_new(tx, op.depends_on) if op.depends_on else 0
