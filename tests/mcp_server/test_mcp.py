@@ -178,6 +178,10 @@ NO_MESSAGES = [
     ("\udcff", None, "parse_error: not UTF-8"),
     ('{"id": 7}', 7, "invalid_request: not a message"),
     ("[]", None, "invalid_request: not a message"),
+    *(
+        (ADD.replace("7", id_, 1) % '{"name": "x"}', None, "invalid_request: the id of")
+        for id_ in ("1.5", "true", "null")
+    ),
     (ADD % ('{"name": "' + "x" * 1_100_000 + '"}'), 7, "too_large: a line of over 1,048,576 bytes"),
 ]
 

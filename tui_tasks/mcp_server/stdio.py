@@ -115,7 +115,10 @@ def _message(line: bytes) -> str:
         ParseError: it is not one JSON text.
         InvalidRequest: it is no JSON-RPC message.
     """
-    strict_json.load_line(line.rstrip(b"\r\n"))
+    message = strict_json.load_line(line.rstrip(b"\r\n"))
+    # The SDK takes a request with another id for a notification, which nobody answers.
+    if isinstance(message, dict) and {"id", "method"} <= message.keys() and type(message["id"]) not in (str, int):
+        raise InvalidRequest("the id of a request is a text or a whole number")
     text = line.decode()
     try:
         types.jsonrpc_message_adapter.validate_json(text, by_name=False)
