@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import tui_tasks
 from tests import fork_server
 from tests.contract.client import terminal_input
 from tests.started import DEADLINE, Started
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.dialects.tool_table import TABLE
 from tui_tasks.text import safe
 
@@ -193,6 +195,16 @@ def test_json_escapes_what_terminals_disagree_on_and_is_the_same_value() -> None
     assert not set(told) & set(unread)
     assert "数\u0301👩" in told
     assert json.loads(told) == {"a": f"x{unread}\n数\u0301👩"}
+
+
+def test_a_uid_that_another_program_has_written_does_nothing_to_the_terminal(run, tmp_path) -> None:
+    database = tmp_path / "t.db"
+    run("add", "one", "--db", str(database))
+    with contextlib.closing(connect(database)) as raw:
+        raw.execute("UPDATE task SET uid = ?", ("\x1b]52;c;AA\x07\u202e",))
+    for command in ("show", "1"), ("prime",), ("ls",):
+        done = run(*command, "--db", str(database))
+        assert not set(done.stdout + done.stderr) & set("\x1b\x07\u202e"), command
 
 
 def test_prime_tells_the_rules_and_the_next_task_in_under_a_thousand_tokens(run) -> None:

@@ -249,12 +249,12 @@ def prime_text(session: Session) -> str:
     with closing(ready_tasks.open_tasks(db, None, None, project=project)) as open_tasks:
         tasks = list(islice(open_tasks, MAX_TASKS))
     lines = [RULES, f"Open tasks: {total}"]
-    lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
+    lines += [f"- {safe_line(task.uid)} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):
         lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
     task = ready_tasks.next_task(db, None, session.identity.agent, project=project)
     if task is not None:
-        lines += ["", f"Next: {task.uid} {safe_line(task.name, 80)}"]
+        lines += ["", f"Next: {safe_line(task.uid)} {safe_line(task.name, 80)}"]
         if task.description:
             lines.append(safe_line(task.description, 300))
     return "\n".join(lines)

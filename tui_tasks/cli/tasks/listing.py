@@ -353,7 +353,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
 def _print_head(session: Session, task: Task, home: TaskList, *, ascii_only: bool) -> None:
     """Print the name, the fields, the checks and the work of a task."""
     db = session.store.db
-    print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {name_text(home.name)}")
+    print(f"{titled(task.number, task.name)}\n{safe_line(task.uid)}  {task.status}  in {name_text(home.name)}")
     from tui_tasks.dialects.requests import quick_add_syntax
 
     words = quick_add_syntax.fields(task.tags, task.priority, task.agent and agent_names.display_name(task.agent), ())
