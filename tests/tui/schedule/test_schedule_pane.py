@@ -783,7 +783,7 @@ def test_a_run_says_how_long_it_usually_takes_and_when_it_takes_much_longer(plan
     assert job_text.last(known, began + 41 * second) == "running 41s, usually 9s"
     assert [job_text.is_slow(known, began + span * second) for span in (26, 27)] == [False, True]
     assert job_text.lasts(known, began + 26 * second) <= second
-    assert running == [job_lines.RunningJob("Status", began + 27 * second, 1)]
+    assert running == [job_lines.RunningJob("Status", began + 27 * second, 1, began, 9 * second)]
 
 
 async def test_a_late_job_says_that_the_scheduler_is_alive_and_what_it_started_last(jobs, make_app, monkeypatch):

@@ -283,7 +283,7 @@ async def test_a_job_that_is_ok_again_does_not_count_as_failed(evening: Plan, ma
         assert row.split()[2:4] == ["ok", "again"] and row.split()[-1] == "45m"
         assert "failed at 19:15 (no answer), ok since 19:30" in row
         assert counts_line(pilot.app).startswith(
-            " ? 2 questions   ▲ 0 stuck or gone   ✗ 2 failed   ◐ S1 slow   ! S3 late   ✓ 1 ok again "
+            " ? 2 questions   ▲ 0 stuck or gone   ✗ 2 failed   ◐ S1 slow: 41s, usually 9s   ! S3 late   ✓ 1 ok again "
         )
 
 

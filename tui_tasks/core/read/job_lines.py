@@ -268,18 +268,22 @@ def numbers(db: Database) -> dict[str, int]:
 
 
 class RunningJob(msgspec.Struct, frozen=True):
-    """A job that runs: its name, the instant from which its run is slow, and its number."""
+    """A job that runs: its name, the instant from which its run is slow, its number, when its run began, and how many
+    microseconds its runs usually take.
+    """
 
     name: str
     slow_from: int
     number: int
+    began: int
+    usual: int
 
 
 def running_jobs(db: Database) -> list[RunningJob]:
     """Return the jobs that run, as far as it is known how long they usually take, the first one first."""
     active = [(name, id_, _one(db, _OPEN_OF_JOB, uid), _usual(db, uid)) for id_, uid, name in db.all(_ACTIVE_JOBS)]
-    slow = [(name, number, slow_from(run, usual)) for name, number, run, usual in active]
-    return [RunningJob(name, at, number) for name, number, at in slow if at is not None]
+    slow = [(name, slow_from(run, usual), number, run.started_at, usual) for name, number, run, usual in active if run]
+    return [RunningJob(name, at, *of) for name, at, *of in slow if at is not None]
 
 
 class FailingJob(msgspec.Struct, frozen=True):

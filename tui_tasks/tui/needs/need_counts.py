@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
-from tui_tasks.text.times import DAY
+from tui_tasks.text.times import DAY, age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.layout import has_row_of_changes
 from tui_tasks.tui.needs import open_needs
@@ -147,11 +147,16 @@ class NeedCounts:
         return f"#{task.number} {word}" if task is not None else ""
 
     def _slow(self, jobs: Sequence[RunningJob]) -> Count:
-        """Return which job is slow: `S1 slow`, `2 slow`."""
-        mark = self.mark(look("running"), look("overdue").color)
-        text = f"S{jobs[0].number} slow" if len(jobs) == 1 else f"{len(jobs):,} slow"
-        short = text if len(jobs) == 1 else f"{len(jobs):,}"
-        return Count(mark, text, short, lambda: self._show_job(jobs[0].name), "")
+        """Return which job is slow: `S1 slow: 41s, usually 9s`, `S1 slow`, `2 slow`."""
+        mark, first = self.mark(look("running"), look("overdue").color), jobs[0]
+        text = short = f"S{first.number} slow"
+        named, now = "", self._context.clock.now()
+        if len(jobs) > 1:
+            text, short = f"{len(jobs):,} slow", f"{len(jobs):,}"
+        else:
+            self._lasts(age_lasts(first.began, now))
+            named = f"{text}: {age(first.began, now)}, usually {duration(first.usual, 1)}"
+        return Count(mark, text, short, lambda: self._show_job(first.name), "", named)
 
     def _slow_jobs(self) -> list[RunningJob]:
         """Return the jobs that have run for much longer than they usually do."""

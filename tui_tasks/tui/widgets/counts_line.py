@@ -131,15 +131,16 @@ class Counts:
     def _line(self, found: Sequence[Need], size: Size) -> list[Group]:
         """Return the counts, and behind them what has changed where it has no row.
 
-        These give way in this order: the names of single things; the word of the questions; jobs that are slow; the
-        names of what has changed; the words of the counts, the last count's first; the word for what has changed.
+        These give way in this order: how slow a job is; the names of single things; the word of the questions; jobs
+        that are slow; the names of what has changed; the words of the counts, the last count's first; the word for what
+        has changed.
         """
         counts = list(self._counts.of(found))
-        full, counted, brief, least, *shorts = _ways(counts)
+        full, named_alone, counted, brief, least, *shorts = _ways(counts)
         *named, changed, number = self._changed(size)
         ways = [(full, named[0], _WIDE_GAP)] if size.width >= WIDE else []
         ways += [
-            *((each, named[0], _GAP) for each in (full, counted, brief)),
+            *((each, named[0], _GAP) for each in (full, named_alone, counted, brief)),
             *((least, words, _GAP) for words in named),
         ]
         ways += [*((texts, changed, _GAP) for texts in shorts), (shorts[-1], number, _GAP)]
@@ -282,10 +283,12 @@ def _word(entry: AgentEntry) -> str:
 
 
 def _ways(counts: Sequence[Count]) -> Iterator[list[str]]:
-    """Yield the words of the counts, empty for one that is left out, the longest first: without the names of single
-    things, without the word of the questions, without the jobs that are slow, and from the last count on without words.
+    """Yield the words of the counts, empty for one that is left out, the longest first: without how slow a job is,
+    without the names of single things, without the word of the questions, without the jobs that are slow, and from the
+    last count on without words.
     """
     yield [count.named or count.text for count in counts]
+    yield [count.text if count.brief == "" else count.named or count.text for count in counts]
     yield [count.text for count in counts]
     yield [count.brief or count.text for count in counts]
     least = [count.text if count.brief is None else count.brief for count in counts]
