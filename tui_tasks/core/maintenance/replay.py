@@ -24,6 +24,7 @@ from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.commit.row_writes import TOUCHING, apply, insert_many, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.schema import due_dates
 from tui_tasks.core.schema.tables import STATE, columns, model_of
 from tui_tasks.core.unjournaled import local_values
 
@@ -293,6 +294,7 @@ _UNSOUND: Final = (
     *(sqlite3.IntegrityError, sqlite3.ProgrammingError),
     *(getattr(sqlite3, name) for name in ("DataError", "InterfaceError") if hasattr(sqlite3, name)),
 )
+_HAS_LIST: Final = "SELECT EXISTS (SELECT 1 FROM list WHERE id = ?)"
 # Where the snapshot of each table is, whose fields have the types of its columns.
 _SNAPSHOTS: Final = {
     "list": "snapshots.TaskList",
@@ -335,6 +337,8 @@ def _apply(db: Database, row: tuple[Any, ...]) -> None:
     if new is not None and entity in STATE:
         before, values = None if old is None else _decode(old), _decode(new)
         _refuse_unsound(entity, uid, before, values)
+        if entity == "task" and "list_id" in values and not db.scalar(_HAS_LIST, (values["list_id"],)):
+            raise ValueError("there is no such list")
         apply(db, entity, uid, before, values)
     if entity in TOUCHING and task is not None and image is not None:
         touch(db, task, msgspec.convert(_decode(image)["version"], int), at, actor)
@@ -352,8 +356,12 @@ def _refuse_unsound(entity: str, uid: str, old: Any, new: Any) -> None:
         raise ValueError("there are no values")
     if new.get("uid", uid) != uid or (old is not None and "id" in new):
         raise ValueError("it is about another row")
+    if old is None and not uid.isprintable():
+        raise ValueError("its id would do something to a terminal")
     if entity == "task" and new.get("status", vocab.STATUSES[0]) not in vocab.STATUSES:
         raise ValueError("unknown status")
+    if entity == "task" and (due := new.get("due")) is not None:
+        due_dates.check_stored(due)
     types = _types(entity)
     for name, value in new.items():
         if value is not None and name in types:

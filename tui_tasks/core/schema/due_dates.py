@@ -90,6 +90,20 @@ def parse_day(word: str, today: date) -> date | None:
     return None
 
 
+def check_stored(due: str) -> None:
+    """Refuse what `parse_due` does not return.
+
+    Raises:
+        ValueError: it is neither a date nor an instant with its offset from UTC.
+    """
+    if is_day(due):
+        is_whole = date.fromisoformat(due).isoformat() == due
+    else:
+        is_whole = datetime.fromisoformat(due).utcoffset() is not None
+    if not is_whole:
+        raise ValueError(_DUE)
+
+
 def is_overdue(due: str, now: datetime) -> bool:
     """Return whether a due date is over, or a due instant has come. A date ends with the local day; `now` is local."""
     if len(due) == 10:
