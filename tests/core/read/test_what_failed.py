@@ -264,7 +264,7 @@ def test_a_task_that_another_agent_failed_after_the_one_that_was_started_on_it_h
     assert [one.text for one in work_text.failed(store.db)] == ["robot-1 was killed"]
 
 
-def test_what_the_human_has_hidden_or_put_away_does_not_count_in_a_digest_until_it_fails_again(
+def test_what_the_human_has_hidden_or_dismissed_does_not_count_in_a_digest_until_it_fails_again(
     store: Store, clock: Clock, jobs: Jobs
 ) -> None:
     day = Day(store, clock)
@@ -276,10 +276,10 @@ def test_what_the_human_has_hidden_or_put_away_does_not_count_in_a_digest_until_
         *(local_values.key_of_task(task), local_values.key_of_agent("robot-1")),
         *(local_values.key_of_job(job), local_values.key_of_agent(turn)),
     )
-    local_values.put(store.db, local_values.HIDDEN, dict.fromkeys(keys, clock()))
+    local_values.put(store.db, local_values.DISMISSED, dict.fromkeys(keys, clock()))
     groups = day.digest().groups
-    assert (len(groups.get("failed", ())), len(groups["put_away"])) == (0, 4)
-    assert not any(line.counted_as for line in groups["put_away"])
+    assert (len(groups.get("failed", ())), len(groups["dismissed"])) == (0, 4)
+    assert not any(line.counted_as for line in groups["dismissed"])
     before = digest(store.db, 0, clock() - 1, {})
     assert len(before.groups["failed"]) == 4, "they were hidden later"
     day.commit("claude-1", EditTask(task, {"status": "pending"}))
@@ -288,10 +288,10 @@ def test_what_the_human_has_hidden_or_put_away_does_not_count_in_a_digest_until_
     assert [line.task for line in day.digest().groups["failed"]] == [task]
     local_values.put(store.db, local_values.SEEN, clock() + 1)
     clock.forward(1)
-    assert task in [line.task for line in day.digest().groups["put_away"]], (task, crashed)
+    assert task in [line.task for line in day.digest().groups["dismissed"]], (task, crashed)
 
 
-def test_an_imported_failure_is_put_away_only_once_it_has_arrived_whenever_it_happened(
+def test_an_imported_failure_is_dismissed_only_once_it_has_arrived_whenever_it_happened(
     store: Store, clock: Clock
 ) -> None:
     day = Day(store, clock)
@@ -307,7 +307,7 @@ def test_an_imported_failure_is_put_away_only_once_it_has_arrived_whenever_it_ha
     assert [task_records.failed_at(store.db, line) for line in lines if line is not None] == [clock() - SECOND, clock()]
     local_values.put(store.db, local_values.SEEN, clock() + 1)
     clock.forward(1)
-    assert [line.task for line in day.digest().groups["put_away"]] == [known, "new"]
+    assert [line.task for line in day.digest().groups["dismissed"]] == [known, "new"]
 
 
 def test_a_digest_names_all_agents_of_a_race_in_one_line_and_says_that_their_task_is_deleted(

@@ -105,8 +105,8 @@ async def test_what_the_human_had_hidden_by_then_is_hidden_in_the_past_and_what_
     plan: Plan, look: Look
 ) -> None:
     with Store(plan.path) as store:
-        local_values.put(store.db, local_values.HIDDEN, {local_values.key_of_task(plan[3]): NOW - 10 * MINUTE})
-    for when, words in (("20:12", "failures put away"), ("20:00", "1 failed")):
+        local_values.put(store.db, local_values.DISMISSED, {local_values.key_of_task(plan[3]): NOW - 10 * MINUTE})
+    for when, words in (("20:12", "failures dismissed"), ("20:00", "1 failed")):
         async with opened(look(when)) as pilot:
             assert f"✗ {words}" in counts_line(pilot.app)
 

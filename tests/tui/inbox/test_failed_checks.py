@@ -207,7 +207,7 @@ async def test_an_agent_that_renames_a_task_again_and_again_keeps_nobody_from_it
     app = make_app(plan.path)
     async with opened(app) as pilot:
         await open_failed(pilot)
-        await press(app, pilot, "j", "k")
+        await settle(pilot, "j", "k")
         for number in range(6):
             seconds[0] += 0.3
             by_agent(plan, "claude-1", EditTask(failed, {"name": f"Name {number}"}))

@@ -63,7 +63,7 @@ async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_giv
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_an_agent_whose_left_task_is_put_away_is_counted_nowhere_and_stands_back(plan, left, make_app, size):
+async def test_an_agent_whose_left_task_is_dismissed_is_counted_nowhere_and_stands_back(plan, left, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: "▲ claude-1" in shown(app))
@@ -171,7 +171,7 @@ async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan,
         await settle(pilot, "a")
         assert app.screen.item.kind == "stuck"
         assert "the same failure 3 times: pytest" in shown(app) and "#5 Ship auth flow" in shown(app)
-        assert lines(app)[-1].startswith(" s Give back  m Message  P Pause  Enter Agents  . Hide")
+        assert lines(app)[-1].startswith(" s Give back  m Message  P Pause  Enter Agents  . Dismiss")
         by_agent(plan, "system", NoteStuck("claude-1", None))
         await until(pilot, lambda: "the same failure" not in shown(app))
         assert {row.kind for row in items(app)} == {"task"}, "the one that has failed"

@@ -210,14 +210,14 @@ async def test_enter_on_a_failed_task_shows_it_in_its_list(plan, make_app):
         assert not isinstance(app.screen, Inbox) and app.pane.target() == plan[3]
 
 
-async def test_on_a_failed_task_a_key_writes_to_its_agent_and_the_one_for_questions_names_the_key_that_hides(
+async def test_on_a_failed_task_a_key_writes_to_its_agent_and_the_one_for_questions_names_the_key_that_dismisses(
     plan, make_app
 ):
     answer_all(plan)
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await settle(pilot, "a", "z")
-        assert said(app) == "z is for questions: . hides this row."
+        assert said(app) == "z is for questions: . dismisses this row."
         await settle(pilot, "m")
         assert "Message to claude-2" in shown(app)
         await settle(pilot, "escape")
@@ -340,7 +340,7 @@ async def test_the_way_back_to_the_inbox_ends_where_the_human_goes_to_another_ta
 
 
 @pytest.mark.parametrize("what", NEEDS)
-async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back(plan, make_app, what):
+async def test_the_key_for_seen_dismisses_a_row_everywhere_until_undo_brings_it_back(plan, make_app, what):
     leave_only(plan, what)
     app = make_app(plan.path)
     async with opened(app) as pilot:
@@ -349,11 +349,11 @@ async def test_the_key_for_seen_hides_a_row_everywhere_until_undo_brings_it_back
         counts = counts_line(app).split(" • ")[0].split("   •")[0]
         changes = counts_line(app).partition("• ")[2]
         await settle(pilot, "a")
-        assert ". Hide" in lines(app)[-1]
+        assert ". Dismiss" in lines(app)[-1]
         await settle(pilot, "full_stop")
         assert keys_of(app) == [] and not app.screen.listed.rows
-        assert said(app).startswith("Put away: ") and said(app).endswith(" u brings it back.")
-        failed = "failures put away" if what in ("failed", "job") else "0 failed"
+        assert said(app).startswith("Dismissed: ") and said(app).endswith(" u brings it back.")
+        failed = "failures dismissed" if what in ("failed", "job") else "0 failed"
         assert counts_line(app).startswith(f" ? 0 questions   ▲ 0 stuck or gone   ✗ {failed}   • ")
         gone = {"failed": "failed #3, ", "job": "failed S1, ", "late job": "late S1, "}.get(what, "")
         assert counts_line(app).endswith(changes.replace(gone, "")), "nothing else is marked as seen"
@@ -395,7 +395,7 @@ async def test_a_task_that_failed_in_several_ways_is_one_row_and_counts_once_on_
         hidden = {plan[3], plan[5]} - {need.task for need in Needs(app.context).all()}
         assert len(hidden) == 1 and "✗ 1 failed" in counts_line(app)
         await settle(pilot, "escape", "D")
-        assert "✗ 1 failed" in counts_line(app) and re.search(r"· #\d  put away", shown(app))
+        assert "✗ 1 failed" in counts_line(app) and re.search(r"· #\d  dismissed", shown(app))
 
 
 async def test_tab_takes_failed_tasks_and_jobs_for_one_part(everything, make_app):
@@ -436,12 +436,12 @@ async def test_the_last_of_several_agents_that_failed_on_a_task_has_its_row(plan
 @pytest.mark.parametrize(
     ("what", "word"), [("late job", "late"), ("late task", "late"), ("stuck", "stuck"), ("gone", "gone")]
 )
-async def test_the_key_for_seen_says_of_what_stays_though_it_was_seen_which_key_hides_it(plan, make_app, what, word):
+async def test_the_key_for_seen_says_of_what_stays_though_seen_which_key_dismisses_it(plan, make_app, what, word):
     leave_only(plan, what)
     app = make_app(plan.path)
     async with opened(app) as pilot:
         await settle(pilot, "full_stop")
-        stays = f"1 {word} row stays; . in the inbox hides it."
+        stays = f"1 {word} row stays; . in the inbox dismisses it."
         assert said(app) == f"All marked as seen. u brings the marks back. {stays}"
         await settle(pilot, "full_stop")
         assert said(app).endswith(stays) and len(keys_of(app)) == 1

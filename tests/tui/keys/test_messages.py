@@ -26,7 +26,7 @@ def feet(app):
 async def test_a_message_goes_with_the_next_key_and_the_keys_come_back(app, key):
     async with opened(app, (80, 24)) as pilot:
         await settle(pilot, "full_stop")
-        assert said(app).startswith("All seen; . again puts away failed task #3.")
+        assert said(app).startswith("All seen; . again dismisses failed task #3.")
         await settle(pilot, key)
         assert not any(feet(app))
         assert "Help" in lines(app)[-1] or "Esc" in lines(app)[-1]

@@ -169,12 +169,12 @@ async def test_u_right_after_all_seen_brings_the_marks_back_and_only_then_undoes
         assert not task(app, plan[8]).deleted
 
 
-async def test_undo_says_of_several_rows_that_were_put_away_that_they_are_back(app, plan):
+async def test_undo_says_of_several_rows_that_were_dismissed_that_they_are_back(app, plan):
     by_agent(plan, "claude-2", *(EditTask(plan[n], {"status": "failed"}) for n in (1, 2)), now=NOW - SECOND)
     async with opened(app) as pilot:
         await press(app, pilot, "full_stop")
         await press(app, pilot, "full_stop")
-        assert said(app) == "Put away: 3 failed tasks. u brings them back."
+        assert said(app) == "Dismissed: 3 failed tasks. u brings them back."
         await press(app, pilot, "u")
         assert said(app) == "3 rows of the inbox are back. u again undoes what you did before."
 
@@ -183,11 +183,11 @@ async def test_the_key_of_marks_puts_failures_away_only_after_it_has_named_them(
     async with opened(app) as pilot:
         assert app.state.seen.new and "Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, "full_stop")
-        said_first = "All seen; . again puts away failed task #3. u brings the marks back."
+        said_first = "All seen; . again dismisses failed task #3. u brings the marks back."
         assert said(app) == said_first and not app.state.seen.new
         assert "Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, "j", "full_stop")
-        assert said(app) == "Put away: failed task #3. u brings it back."
+        assert said(app) == "Dismissed: failed task #3. u brings it back."
         assert "Fix flaky" not in above(app)
         await press(app, pilot, "full_stop")
         assert said(app) == "All marked as seen. u brings the marks back."
@@ -205,10 +205,10 @@ async def test_the_key_of_marks_names_failures_again_where_it_named_them_long_ag
         await press(app, pilot, "full_stop")
         clock[0] += 31 * SECOND
         await press(app, pilot, "full_stop")
-        assert said(app) == ". again puts away failed task #3." and "Fix flaky" in above(app)
+        assert said(app) == ". again dismisses failed task #3." and "Fix flaky" in above(app)
         clock[0] += 29 * SECOND
         await press(app, pilot, "full_stop")
-        assert said(app) == "Put away: failed task #3. u brings it back."
+        assert said(app) == "Dismissed: failed task #3. u brings it back."
 
 
 async def test_u_undoes_what_was_changed_after_all_was_seen(app, plan):

@@ -470,19 +470,19 @@ async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app)
         assert "2/9 done · 1 skipped · 1 failed" in shown(app)
 
 
-async def test_failures_that_were_put_away_are_named_so_where_the_list_counts_them(app, plan):
+async def test_failures_that_were_dismissed_are_named_so_where_the_list_counts_them(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, ".", ".")
-        assert "✗ failures put away" in counts_line(app)
-        assert "2/9 done · 1 skipped · 1 failed, put away ━" in shown(app)
+        assert "✗ failures dismissed" in counts_line(app)
+        assert "2/9 done · 1 skipped · 1 failed, dismissed ━" in shown(app)
         by_agent(plan, "claude-2", EditTask(plan[8], {"status": "failed"}), now=NOW + SECOND)
         await until(pilot, lambda: "✗ 1 failed" in counts_line(app))
-        await until(pilot, lambda: "· 2 failed, 1 put away ━" in shown(app))
+        await until(pilot, lambda: "· 2 failed, 1 dismissed ━" in shown(app))
         app.context.clock.now = lambda: NOW + 2 * SECOND
         await press(app, pilot, ".", ".")
-        assert "✗ failures put away" in counts_line(app) and "· 2 failed, all put away ━" in shown(app)
+        assert "✗ failures dismissed" in counts_line(app) and "· 2 failed, all dismissed ━" in shown(app)
         await press(app, pilot, "u")
-        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 put away ━" in shown(app)
+        assert "✗ 1 failed" in counts_line(app) and "· 2 failed, 1 dismissed ━" in shown(app)
 
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):

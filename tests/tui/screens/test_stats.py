@@ -261,20 +261,20 @@ async def test_schedules_and_runs_are_told(plan, make_app):
         assert "runs by hour" in shown(app)
 
 
-async def test_all_that_is_counted_as_failed_above_has_a_figure_and_what_is_put_away_says_so(plan, make_app):
+async def test_all_that_is_counted_as_failed_above_has_a_figure_and_what_is_dismissed_says_so(plan, make_app):
     Jobs(plan)
     crash_on(plan, plan[8])
     with Store(plan.path) as store:
         (job,) = job_lines.failing_jobs(store.db)
         keys = local_values.key_of_task(plan[3]), local_values.key_of_job(job.uid)
-        local_values.put(store.db, local_values.HIDDEN, dict.fromkeys(keys, NOW))
+        local_values.put(store.db, local_values.DISMISSED, dict.fromkeys(keys, NOW))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
-        await until(pilot, lambda: "5, 1 failed put away, ! 1 late" in shown(app))
+        await until(pilot, lambda: "5, 1 failed dismissed, ! 1 late" in shown(app))
         assert "✗ 1 failed" in counts_line(app)
         assert re.search(r"agents +✗ 1 failed", shown(app))
-        assert re.search(r"failed tasks +1 of \d+ finished \(\d+%\), 1 put away", shown(app))
+        assert re.search(r"failed tasks +1 of \d+ finished \(\d+%\), 1 dismissed", shown(app))
 
 
 async def test_a_run_in_which_its_agents_task_failed_is_one_failure_with_the_task(plan, make_app):

@@ -100,9 +100,9 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
     async with opened(app) as pilot:
         assert "✗ #3  Fix flaky" in above(app)
         await press(app, pilot, ".", ".")
-        assert "#3  Fix flaky" not in above(app) and "✗ failures put away" in above(app)
+        assert "#3  Fix flaky" not in above(app) and "✗ failures dismissed" in above(app)
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: "? 2 questions  ▲ 0 stuck or gone  ✗ failures put away" in counts_line(app))
+        await until(pilot, lambda: "? 2 questions  ▲ 0 stuck or gone  ✗ failures dismissed" in counts_line(app))
         await press(app, pilot, "u")
         assert "✗ #3  Fix flaky DST test: test_dst_gap" in above(app)
         await press(app, pilot, ".", ".")
@@ -111,13 +111,13 @@ async def test_a_failure_that_was_seen_is_not_counted_and_has_its_row_again_when
         assert "✗ #3" not in above(app) and "✗ 1 failed" in above(app)
 
 
-async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_human_put_away(app, plan):
+async def test_an_edit_of_a_failed_task_does_not_bring_back_its_row_that_the_human_dismissed(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, ".", ".")
         assert "#3  Fix flaky" not in above(app)
         by_agent(plan, "claude-2", EditTask(plan[3], {"name": "Fix the flaky test"}), now=NOW + SECOND)
         await until(pilot, lambda: "Fix the flaky test" in shown(app))
-        assert "#3  Fix" not in above(app) and "✗ failures put away" in above(app)
+        assert "#3  Fix" not in above(app) and "✗ failures dismissed" in above(app)
 
 
 def test_when_and_why_tasks_failed_is_read_again_only_of_one_that_was_changed_as_a_journal_may_be_long(
@@ -1016,12 +1016,12 @@ async def test_a_paused_agent_is_not_counted_as_one_at_work_on_a_small_screen(pl
         assert "#5" in lines(app)[0] and "◐ 2" not in lines(app)[0]
 
 
-async def test_an_agent_whose_trouble_was_put_away_is_in_no_line_as_it_is_in_no_count(plan, make_app):
+async def test_an_agent_whose_trouble_was_dismissed_is_in_no_line_as_it_is_in_no_count(plan, make_app):
     by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW))
     app = make_app(plan.path)
     async with opened(app) as pilot:
         assert "▲ claude-1" in agents_line(app) and "▲ claude-1 stuck" in counts_line(app)
-        app.state.seen.hide(local_values.key_of_agent("claude-1"), NOW + SECOND)
+        app.state.seen.dismiss(local_values.key_of_agent("claude-1"), NOW + SECOND)
         app.frame.redraw()
         await pilot.pause()
         assert "▲" not in agents_line(app) and "▲ 0 stuck or gone" in counts_line(app)

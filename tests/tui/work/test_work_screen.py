@@ -546,7 +546,7 @@ async def test_a_crashed_agent_counts_until_it_is_hidden_and_its_task_is_next_ag
         begin = app.context.state.next_task.uid
         crashed(plan, app.context.state.next_task.id)
         await until(pilot, lambda: "✗ 2 failed" in counts_line(app))
-        app.context.state.seen.hide("stuck:robot-1", NOW)
+        app.context.state.seen.dismiss("stuck:robot-1", NOW)
         app.context.navigation.all_seen()
         app.context.redraw_frame()
         await settle(pilot)
@@ -586,7 +586,7 @@ async def test_a_crash_stays_in_sight_whatever_another_agent_makes_of_the_task(e
         await settle(pilot)
         if end == "delete":
             assert isinstance(app.screen, Inbox) and app.screen.item.row.name == "robot-1"
-            assert lines(app)[-1].startswith(" W Work  s Give back  Space Peek  Enter Agents  . Hide")
+            assert lines(app)[-1].startswith(" W Work  s Give back  Space Peek  Enter Agents  . Dismiss")
             await settle(pilot, "W")
             assert said(app) == "#8 is deleted: s brings it back."
             await settle(pilot, "s", "y")

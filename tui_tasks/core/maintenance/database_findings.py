@@ -50,7 +50,7 @@ _WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 }
 _LOCAL_VALUES: Final[Mapping[str, Any]] = {
     local_values.SEEN: int,
-    local_values.HIDDEN: dict[str, int],
+    local_values.DISMISSED: dict[str, int],
     local_values.UNSEEN: dict[str, Any],
     local_values.LOOKED: Looked,
 }

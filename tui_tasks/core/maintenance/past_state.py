@@ -303,7 +303,7 @@ _VIEWS: Final = (
 class PastReader(Database):
     """A read-only connection to a `PastState`; the journal is read from the live database.
 
-    Saved filters, and what the human has put away, are the current ones. What is not in the journal is absent: what
+    Saved filters, and what the human has dismissed, are the current ones. What is not in the journal is absent: what
     each agent was doing between two entries, and who was connected, but for when the last connection of an agent ended.
     """
 

@@ -25,7 +25,7 @@ from tui_tasks.core.read.digest_lines import GROUPS, LATER, PARTS, DigestLine, E
 from tui_tasks.core.read.digest_proof import reported, without_checks
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.core.unjournaled.local_values import PutAway
+from tui_tasks.core.unjournaled.local_values import Dismissed
 from tui_tasks.text.output_lines import check_failure
 from tui_tasks.text.safe import name_text
 
@@ -267,10 +267,10 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
     with db.transaction(write=False):
         after = max(journal.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
-        away = local_values.put_away(db, now)
+        away = local_values.dismissed(db, now)
         later = local_values.put_off(db, now)
         needing = [
-            replace(line, is_later=line.uid in later) for line in needs_you(db, left) if not _is_hidden(line, away)
+            replace(line, is_later=line.uid in later) for line in needs_you(db, left) if not _is_dismissed(line, away)
         ]
         new = [line for line in needing if line.at >= since]
         lines = [_with_its_end(line, left) for line in _happened(db, after, since, now, new)]
@@ -297,10 +297,10 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, LeftTask]) -> 
     return Digest(since, now, after, newest, is_cut, before, tuple(lines))
 
 
-def _is_hidden(line: DigestLine, away: PutAway) -> bool:
-    """Return whether the human has hidden the trouble of an agent."""
+def _is_dismissed(line: DigestLine, away: Dismissed) -> bool:
+    """Return whether the human has dismissed the trouble of an agent."""
     keys = {"left": local_values.key_of_left, "stuck": local_values.key_of_agent}
-    return line.kind in keys and line.at <= away.hidden.get(keys[line.kind](line.uid), -1)
+    return line.kind in keys and line.at <= away.by_key.get(keys[line.kind](line.uid), -1)
 
 
 def _with_its_end(line: DigestLine, left: Mapping[str, LeftTask]) -> DigestLine:

@@ -17,9 +17,9 @@ from tui_tasks.core.read import job_lines, job_queries, work_queries, work_text
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.digest_lines import (
     CLAIM_LAPSED,
+    DISMISSED,
     FAILED,
     OK_AGAIN,
-    PUT_AWAY,
     DigestLine,
     EventEntry,
     Recovery,
@@ -29,7 +29,7 @@ from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.unjournaled import local_values
-from tui_tasks.core.unjournaled.local_values import PutAway
+from tui_tasks.core.unjournaled.local_values import Dismissed
 
 _STARTED_BY: Final = ", started by job {job}"
 
@@ -78,18 +78,18 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry], 
     passed: dict[tuple[str | None, Any], list[int]] = {}
     for event in filter(_has_passed, events):
         passed.setdefault((event.task, event.values.get("name")), []).append(event.at)
-    away = local_values.put_away(db, now)
+    away = local_values.dismissed(db, now)
     for one in failures.values():
         many, ok_since = len(one.entries), _ok_since(db, one, passed)
         state = _state(db, one, ok_since, now, away)
-        state = PUT_AWAY if state == FAILED and _is_put_away(db, one, away) else state
+        state = DISMISSED if state == FAILED and _is_dismissed(db, one, away) else state
         text = one.text
         if one.kind == "session" and (state == "gone" or not text):
             # Beside the word "gone" a reason alone would say why it has gone.
             text = f"its turn failed{': ' * bool(text)}{text}"
         has_failed_otherwise = one.kind == "task" and len(one.texts) > 1
         text += f" ({'failed ' * has_failed_otherwise}{many} times)" * (many > 1)
-        if one.status is not None and state not in (FAILED, CLAIM_LAPSED, PUT_AWAY):
+        if one.status is not None and state not in (FAILED, CLAIM_LAPSED, DISMISSED):
             text += f"; {_task_now(db, one)}"
         elif state == OK_AGAIN:
             text += ", ok again"
@@ -133,7 +133,7 @@ def _task_now(db: Database, one: _Failure) -> str:
     return f"the task is {(one.status or '').replace('_', ' ')} now"
 
 
-def _state(db: Database, one: _Failure, ok_since: int | None, now: int, away: PutAway) -> str:
+def _state(db: Database, one: _Failure, ok_since: int | None, now: int, away: Dismissed) -> str:
     """Return what a failure is now, of `digest_lines.STATES`."""
     if one.is_open:
         return FAILED
@@ -148,8 +148,8 @@ def _state(db: Database, one: _Failure, ok_since: int | None, now: int, away: Pu
     return {"check": "check_failed", "tool": "tool_error", "refusal": "refused"}[one.kind]
 
 
-def _is_put_away(db: Database, one: _Failure, away: PutAway) -> bool:
-    """Return whether the human has put away, or hidden, what failed."""
+def _is_dismissed(db: Database, one: _Failure, away: Dismissed) -> bool:
+    """Return whether the human has dismissed what failed."""
     if one.kind == "run":
         job = next((job for job in job_lines.failing_jobs(db) if job.uid == one.uid), None)
         return job is not None and job.at is not None and away.has(local_values.key_of_job(one.uid), job.at)

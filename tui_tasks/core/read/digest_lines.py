@@ -17,12 +17,12 @@ PARTS: Final = ("needs_you", "in_your_name", "failed", "not_proven", "proven", "
 FAILED: Final = "failed"
 CLAIM_LAPSED: Final = "claim_lapsed"
 OK_AGAIN: Final = "ok_again"
-PUT_AWAY: Final = "put_away"
+DISMISSED: Final = "dismissed"
 LATER: Final = "later"
 """What a question that is put off is counted as: it comes after all else that needs the human."""
 STATES: Final = (
     *(FAILED, "interrupted", CLAIM_LAPSED, "check_failed", "refused", "tool_error"),
-    *("open_again", "dropped", PUT_AWAY, "gone", OK_AGAIN),
+    *("open_again", "dropped", DISMISSED, "gone", OK_AGAIN),
 )
 """What a line of the part `failed` is now, the worst first; only what is `FAILED` counts (see `vocab`)."""
 GROUPS: Final = (

@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 
 LOOKED: Final = "looked"
 SEEN: Final = "seen"
-HIDDEN: Final = "hidden"
+DISMISSED: Final = "hidden"
 INBOX: Final = "inbox"
 """The answers typed half in the inbox."""
 PUT_OFF: Final = "put_off"
@@ -80,22 +80,22 @@ def put_off(db: Database, now: int) -> dict[str, int]:
 
 
 def key_of_task(uid: str) -> str:
-    """Return the key under which the human hides the failure of a task."""
+    """Return the key under which the human dismisses the failure of a task."""
     return f"task:{uid}"
 
 
 def key_of_job(uid: str) -> str:
-    """Return the key under which the human hides the failure of a job."""
+    """Return the key under which the human dismisses the failure of a job."""
     return f"job:{uid}"
 
 
 def key_of_agent(name: str) -> str:
-    """Return the key under which the human hides the trouble of an agent."""
+    """Return the key under which the human dismisses the trouble of an agent."""
     return f"stuck:{name}"
 
 
 def key_of_left(uid: str) -> str:
-    """Return the key under which the human hides a task that its agent has left."""
+    """Return the key under which the human dismisses a task that its agent has left."""
     return f"left:{uid}"
 
 
@@ -104,23 +104,23 @@ def key_of_sent_back(uid: str) -> str:
     return f"sent_back:{uid}"
 
 
-class PutAway(msgspec.Struct, frozen=True, gc=False):
-    """What the human has put away: every failure before an instant `at`; and what is `hidden`, each by its key with the
-    instant at which they hid it.
+class Dismissed(msgspec.Struct, frozen=True, gc=False):
+    """What the human has dismissed: every failure before an instant `at`; and what else, `by_key`, each with the
+    instant.
     """
 
     at: int
-    hidden: dict[str, int]
+    by_key: dict[str, int]
 
     def has(self, key: str, failed_at: int) -> bool:
-        """Return whether a failure was put away and has not come again since."""
-        return failed_at < self.at or failed_at <= self.hidden.get(key, -1)
+        """Return whether a failure was dismissed and has not come again since."""
+        return failed_at < self.at or failed_at <= self.by_key.get(key, -1)
 
 
-def put_away(db: Database, now: int) -> PutAway:
-    """Return what the human had put away at an instant, as far as it is known: of each key, the last time alone."""
-    at, hidden = seen_at(db), get(db, HIDDEN) or {}
-    return PutAway(at if at <= now else 0, {key: when for key, when in hidden.items() if when <= now})
+def dismissed(db: Database, now: int) -> Dismissed:
+    """Return what the human had dismissed at an instant, as far as it is known: of each key, the last time alone."""
+    at, by_key = seen_at(db), get(db, DISMISSED) or {}
+    return Dismissed(at if at <= now else 0, {key: when for key, when in by_key.items() if when <= now})
 
 
 _FILTER: Final = "filter:"

@@ -124,17 +124,17 @@ class AgentOrder:
         self._context = context
         self._quiet_after = quiet_after
         self._over: set[str] = set()
-        self.put_away: set[str] = set()
-        """The agents whose trouble the human has put away."""
+        self.dismissed: set[str] = set()
+        """The agents whose trouble the human has dismissed."""
         self.have_left: set[str] = set()
         """The agents that have left their tasks."""
 
     def read(self, members: Sequence[AgentView]) -> None:
         """Note of these agents what changes with them alone."""
-        now, seen_at = self._context.clock.now(), self._context.state.seen.put_away_at
+        now, seen_at = self._context.clock.now(), self._context.state.seen.dismissed_at
         self._over = {member.name for member in members if agent_states.is_over(member, now, seen_at)}
         failed = {member.name for member in members if member.state == "failed"}
-        self.put_away = AgentEntries(self._context, lambda span: None).put_away() | (failed & self._over)
+        self.dismissed = AgentEntries(self._context, lambda span: None).dismissed() | (failed & self._over)
         grace = self._quiet_after
         self.have_left = {one.name for one in members if agent_states.left_task(one, now, grace) is not None}
 
@@ -180,7 +180,7 @@ class AgentOrder:
         if row.state == "waiting" or row.ask is not None:
             return True
         has_stopped = self._state_of(row) in ("stuck", "stopped", "failed", "left")
-        return (has_stopped or row.name in self.have_left) and row.name not in self.put_away
+        return (has_stopped or row.name in self.have_left) and row.name not in self.dismissed
 
     def _state_of(self, row: AgentView) -> str:
         return agent_states.state_of(row, self._context.clock.now(), self._quiet_after)

@@ -71,8 +71,8 @@ class AgentsRows(RowDrawing[AgentsRow]):
         """The agents whose question has one line, and that have no other line below theirs."""
         self.answered: dict[str, str] = {}
         """What the human has just answered to an agent."""
-        self.put_away: set[str] = set()
-        """The agents whose trouble the human has put away."""
+        self.dismissed: set[str] = set()
+        """The agents whose trouble the human has dismissed."""
         # The tasks that open questions are about, by the uid of the question.
         self._asked: dict[str, TaskLine] = {}
         # The highest bar of all agents: they have one scale.
@@ -137,7 +137,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         shown = self._look_of(row)
         self._tick(row, state, now)
         is_small, gap = look.width < NARROW, 1 if look.width < NARROW else GAP
-        old = "$muted" if state in agent_text.ENDED or row.name in self.put_away else ""
+        old = "$muted" if state in agent_text.ENDED or row.name in self.dismissed else ""
         head: list[Part] = [
             *gutter(
                 look,
@@ -292,7 +292,7 @@ class AgentsRows(RowDrawing[AgentsRow]):
         if state == "asking" and row.ask is not None and sizes.state > AGE:
             text = f"{agent_text.asks_since(row.ask, self.context)} {agent_text.asked(row, row.ask, self.context)}"
         # Mark and state of the row have the colour.
-        color = "$muted" * (row.name in self.put_away) if color.startswith("$state") else color
+        color = "$muted" * (row.name in self.dismissed) if color.startswith("$state") else color
         if (answer := self.answered.get(row.name)) is not None:
             text, color = f"answered: {answer}", "$state-done"
         is_small = sizes.state <= AGE
@@ -324,9 +324,9 @@ class AgentsRows(RowDrawing[AgentsRow]):
         ]
 
     def _look_of(self, row: AgentView) -> Look:
-        """Return how an agent's state is shown; what the human has put away stands back."""
+        """Return how an agent's state is shown; what the human has dismissed stands back."""
         shown = AGENT_LOOKS[self.state_of(row)]
-        return replace(shown, color="$muted") if row.name in self.put_away else shown
+        return replace(shown, color="$muted") if row.name in self.dismissed else shown
 
     def _since(self, row: AgentView, state: str) -> str:
         began = agent_states.began(row, state, self.context.state.works.to_review)

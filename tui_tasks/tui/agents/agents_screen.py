@@ -138,7 +138,7 @@ class AgentsScreen(Overlay):
         """Read the agents that are listed; that of the name `kept`, which is under the cursor, stays listed."""
         members = self.context.state.members
         self.order.read(members)
-        self._rows.put_away = self.order.put_away
+        self._rows.dismissed = self.order.dismissed
         self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         if words := self.filter.casefold().split():
             says = self._rows.says

@@ -157,7 +157,7 @@ class GlobalActions(Controller):
         await self._undo_actions.redo()
 
     async def do_seen(self) -> None:
-        """Nothing is new any more; where nothing is, put failures away that were named just now with this key."""
+        """Nothing is new any more; where nothing is, dismiss failures that were named just now with this key."""
         from tui_tasks.tui.app import seen_actions
 
         await seen_actions.mark(self._context)

@@ -156,7 +156,7 @@ class Navigation:
             screen.list_turned()
 
     def all_seen(self) -> None:
-        """Draw what is shown without the marks of what was new; a task of which a failure was put away can start."""
+        """Draw what is shown without the marks of what was new; a task of which a failure was dismissed can start."""
         self._state.read_next()
         self.pane.refreshed()
         for screen in self._overlays():

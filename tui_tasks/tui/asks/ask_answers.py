@@ -62,8 +62,10 @@ class AskAnswers(Controller):
         if ask is None and back:
             return f"A number answers only a question under the cursor. {back}"
         if ask is None and action.id == "ask_later" and self._inbox.item is not None:
-            hides = f": {self._context.keymap.key_of('hide')} hides this row" if self._inbox.rows.can_hide else ""
-            return f"{self._context.keymap.key_of('ask_later')} is for questions{hides}."
+            dismisses = (
+                f": {self._context.keymap.key_of('dismiss')} dismisses this row" if self._inbox.rows.can_dismiss else ""
+            )
+            return f"{self._context.keymap.key_of('ask_later')} is for questions{dismisses}."
         if ask is None:
             return self._why_no_question()
         if action.id in ("ask_before", "ask_after"):

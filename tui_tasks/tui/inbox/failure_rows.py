@@ -192,7 +192,7 @@ class FailedTasks(RowSource[TaskLine]):
     KINDS = (Kind.FAILED, Kind.LATE)
     ONE = "failed or late task"
     OPEN = "wanted_open"
-    FOOT = ("wanted_status", "wanted_start", "agent_message", "wanted_open", "hide")
+    FOOT = ("wanted_status", "wanted_start", "agent_message", "wanted_open", "dismiss")
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -276,7 +276,7 @@ class FailedJobs(RowSource[JobLine]):
     KINDS = (Kind.JOBS, Kind.LATE_JOBS)
     ONE = "failed or late job"
     OPEN = "wanted_runs"
-    FOOT = ("wanted_run", "wanted_runs", "hide")
+    FOOT = ("wanted_run", "wanted_runs", "dismiss")
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:

@@ -34,8 +34,8 @@ def inbox_hints(inbox: Inbox) -> Sequence[Hint]:
     if inbox.small:
         return hints
     parts = {_part_of(line) for line in inbox.listed.rows}
-    # The key hides this row, or marks everything as seen.
-    seen = [] if inbox.rows.can_hide else [inbox.hint_of("seen", "All seen")]
+    # The key dismisses this row, or marks everything as seen.
+    seen = [] if inbox.rows.can_dismiss else [inbox.hint_of("seen")]
     return *hints, *([inbox.hint_of("inbox_part")] if len(parts) > 1 else []), *seen, inbox.hint_of("help")
 
 
@@ -143,37 +143,37 @@ class RowActions(Controller):
 
     @override
     def takes_key(self, action: Action) -> bool:
-        """The key of the next kind does nothing where there is one kind alone; the key that hides an agent or a failure
-        marks everything as seen on other rows.
+        """The key of the next kind does nothing where there is one kind alone; the key that dismisses an agent or a
+        failure marks everything as seen on other rows.
         """
-        if action.id == "hide":
-            return self._inbox.rows.can_hide
+        if action.id == "dismiss":
+            return self._inbox.rows.can_dismiss
         return action.id != "inbox_part" or len(set(map(_part_of, self._inbox.listed.rows))) > 1
 
     @override
     def why_not(self, action: Action) -> str | None:
-        """Only some rows can be hidden, and only held tasks marked."""
+        """Only some rows can be dismissed, and only held tasks marked."""
         item, rows = self._inbox.item, self._inbox.listed.rows
-        if action.id == "hide" and not self._inbox.rows.can_hide:
-            return "Only agents and failures can be hidden."
+        if action.id == "dismiss" and not self._inbox.rows.can_dismiss:
+            return "Only agents and failures can be dismissed."
         if action.id == "review_mark" and (item is None or item.kind != HeldTasks.KIND):
             return "Only held tasks can be marked."
         if action.id == "review_mark_all" and all(kind_of(line) != Kind.HELD for line in rows):
             return "Only held tasks can be marked, and none is here."
         return super().why_not(action)
 
-    async def do_hide(self) -> None:
-        """Hide the row until it needs the human again."""
+    async def do_dismiss(self) -> None:
+        """Dismiss the row until it needs the human again."""
         context, item = self._inbox.context, self._inbox.item
         if item is None:
             return
         failed = item.need.task if item.need.kind == Kind.FAILED else None
-        context.state.seen.hide(item.uid, context.clock.now(), failed)
+        context.state.seen.dismiss(item.uid, context.clock.now(), failed)
         context.navigation.all_seen()
         context.redraw_frame()
         name = " ".join(filter(None, (item.number, f"“{safe_line(item.title, 40)}”")))
-        context.say(f"Put away: {name}. {context.keymap.key_of('undo')} brings it back.")
-        await context.link.remember(local_values.HIDDEN, context.state.seen.hidden)
+        context.say(f"Dismissed: {name}. {context.keymap.key_of('undo')} brings it back.")
+        await context.link.remember(local_values.DISMISSED, context.state.seen.dismissed)
 
     def do_ask_open(self) -> None:
         """Send the options that are chosen, else open the task that it is about; where it is answered, go on to the

@@ -240,7 +240,7 @@ class Inbox(Overlay):
         self._read_again()
 
     def all_seen(self) -> None:
-        """Update after something was hidden or brought back: the cursor goes to a question that waits again."""
+        """Update after something was dismissed or brought back: the cursor goes to a question that waits again."""
         again = self.questions.waiting_again()
         if again is not None:
             self._refilter(again)

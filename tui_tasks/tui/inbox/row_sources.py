@@ -47,7 +47,7 @@ class LeftTasks(RowSource[TaskLine]):
     KINDS = (Kind.AGENTS,)
     ONE = "task of an agent that is gone"
     OPEN = "left_open"
-    FOOT = ("left_give_back", "agent_message", "left_open", "hide")
+    FOOT = ("left_give_back", "agent_message", "left_open", "dismiss")
 
     @override
     def items(self, needs: Sequence[Need]) -> Iterator[InboxItem]:
@@ -115,7 +115,7 @@ class StuckAgents(RowSource[AgentView]):
     KINDS = (Kind.AGENTS,)
     ONE = "agent in trouble"
     OPEN = "stuck_open"
-    FOOT = ("stuck_start", "stuck_give_back", "agent_message", "agent_pause", "agent_peek", "stuck_open", "hide")
+    FOOT = ("stuck_start", "stuck_give_back", "agent_message", "agent_pause", "agent_peek", "stuck_open", "dismiss")
 
     @override
     def foot(self, row: AgentView) -> Sequence[str]:

@@ -25,7 +25,7 @@ from tui_tasks.tui.inbox.inbox_lines import FoldedAsks, InboxItem, InboxLine, In
 from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.layout import is_compact
-from tui_tasks.tui.needs.open_needs import CAN_BE_HIDDEN
+from tui_tasks.tui.needs.open_needs import CAN_BE_DISMISSED
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part, parts_width
 from tui_tasks.tui.painting.text_lines import TextLines
@@ -73,10 +73,10 @@ class ListedRows:
         return here if isinstance(here := self.here, FoldedAsks) else None
 
     @property
-    def can_hide(self) -> bool:
-        """Whether the row under the cursor can be hidden: an agent, or a failure."""
+    def can_dismiss(self) -> bool:
+        """Whether the row under the cursor can be dismissed: an agent, or a failure."""
         item = self.item
-        return item is not None and item.need.kind in CAN_BE_HIDDEN and not item.need.is_rest
+        return item is not None and item.need.kind in CAN_BE_DISMISSED and not item.need.is_rest
 
     def agent_here(self) -> str | None:
         """Return the agent of the row under the cursor."""

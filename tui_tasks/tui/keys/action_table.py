@@ -281,7 +281,7 @@ _TABLE: Final = (
     _w("inbox", "wanted_start", "W", "Start an agent on the task", "Work", needs="task", verb="work_start"),
     _a("inbox", "wanted_runs", "enter", "The job's runs and their output", "Runs", needs="job", verb="open"),
     _w("inbox", "wanted_run", "r", "Run the job now", "Run now", needs="job", verb="run"),
-    _a("inbox", "hide", "full_stop", "Hide the row until it needs you again", "Hide", verb="seen"),
+    _a("inbox", "dismiss", "full_stop", "Dismiss the row until it needs you again", "Dismiss", verb="seen"),
     # Agents, and the agent of what is under the cursor of the inbox.
     _w("agents", "agent_message", "m", "Write a message to the agent", "Message", needs="agent", verb="write",
        also="tell say talk chat"),

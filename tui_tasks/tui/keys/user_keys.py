@@ -30,6 +30,7 @@ TOGETHER: Final = (
 RENAMED: Final = {
     "card_down": "move_down",
     "card_up": "move_up",
+    "hide": "dismiss",
 }
 """The actions that went, each with the one that does the same."""
 

@@ -117,15 +117,15 @@ class ListLines:
         return parts
 
     def _progress(self, home: TaskList, room: int) -> Sequence[Part]:
-        """`2/9 done · 1 skipped · 3 failed, 2 put away ━━━━━────`, with as much of a bar as fits."""
+        """`2/9 done · 1 skipped · 3 failed, 2 dismissed ━━━━━────`, with as much of a bar as fits."""
         counts = self._context.state.counts.of(home)
         counts["failed"] += counts[FAILED_OTHERWISE]
-        failed, are_put_away = self._failed(home, counts)
+        failed, are_dismissed = self._failed(home, counts)
         words: list[Part] = [(f"{counts['done']:,}/{home.total:,} done", "$muted")]
         for status, text, style in (
             ("skipped", f"{home.skipped:,} skipped", "$muted"),
             ("cancelled", f"{home.cancelled:,} cancelled", "$muted"),
-            ("failed", failed, "$muted" if are_put_away else LOOKS["failed"].color),
+            ("failed", failed, "$muted" if are_dismissed else LOOKS["failed"].color),
         ):
             words += [(" · ", "$muted"), (text, style)] if counts[status] else []
         left = min(_BAR, home.total, room - parts_width(words) - 1)
@@ -147,7 +147,7 @@ class ListLines:
         return [*bars, (rest * left, "$rule")]
 
     def _failed(self, home: TaskList, counts: Mapping[str, int]) -> tuple[str, bool]:
-        """Return `3 failed, 2 put away`, as the counts above leave those out, and whether all are put away."""
+        """Return `3 failed, 2 dismissed`, as the counts above leave those out, and whether all are dismissed."""
         failed = [need for need in Needs(self._context).all() if need.kind == Kind.FAILED]
         shown = sum(need.count for need in failed if need.row is None or need.row.list_id == home.id)
         shown += counts[FAILED_OTHERWISE]
@@ -155,7 +155,7 @@ class ListLines:
         words = f"{counts['failed']:,} failed"
         if away <= 0:
             return words, False
-        return f"{words}, {f'{away:,} ' if shown else 'all ' if away > 1 else ''}put away", not shown
+        return f"{words}, {f'{away:,} ' if shown else 'all ' if away > 1 else ''}dismissed", not shown
 
     def _number(self, width: int) -> Sequence[Part]:
         """` 9 tasks, by age`: the foot of a small screen, whose rule has no words."""

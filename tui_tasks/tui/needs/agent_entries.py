@@ -167,28 +167,30 @@ class AgentEntries:
             self._in_trouble(member, shown, now) or self._calm(member, shown, now)
             for member, shown in self._states(now)
         )
-        away = self._left_put_away()
-        return sorted((entry for entry in found if entry and not self._is_put_away(entry, away)), key=_order)
+        away = self._left_dismissed()
+        return sorted((entry for entry in found if entry and not self._is_dismissed(entry, away)), key=_order)
 
-    def put_away(self) -> set[str]:
-        """Return the names of the agents whose trouble the human has put away."""
-        if not self.context.state.seen.hidden:
+    def dismissed(self) -> set[str]:
+        """Return the names of the agents whose trouble the human has dismissed."""
+        if not self.context.state.seen.dismissed:
             return set()
-        away = self._left_put_away()
-        return {entry.member.name for entry in self.in_trouble() if self._is_put_away(entry, away)}
+        away = self._left_dismissed()
+        return {entry.member.name for entry in self.in_trouble() if self._is_dismissed(entry, away)}
 
-    def _is_put_away(self, entry: AgentEntry, away: set[str]) -> bool:
+    def _is_dismissed(self, entry: AgentEntry, away: set[str]) -> bool:
         if entry.state == "gone":
             return entry.member.name in away
-        return entry.is_trouble and entry.at <= self.context.state.seen.hidden.get(key_of_agent(entry.member.name), -1)
+        return entry.is_trouble and entry.at <= self.context.state.seen.dismissed.get(
+            key_of_agent(entry.member.name), -1
+        )
 
-    def _left_put_away(self) -> set[str]:
-        """Return the agents that are gone and of which the human has put away each task that they left."""
+    def _left_dismissed(self) -> set[str]:
+        """Return the agents that are gone and of which the human has dismissed each task that they left."""
         state = self.context.state
         away: set[str] = set()
         open_: set[str] = set()
-        for uid, one in (state.lapsed | state.left).items() if state.seen.hidden else ():
-            (away if one.at <= state.seen.hidden.get(key_of_left(uid), -1) else open_).add(one.agent)
+        for uid, one in (state.lapsed | state.left).items() if state.seen.dismissed else ():
+            (away if one.at <= state.seen.dismissed.get(key_of_left(uid), -1) else open_).add(one.agent)
         return away - open_
 
     def in_trouble(self) -> Iterator[AgentEntry]:
@@ -243,7 +245,7 @@ class AgentEntries:
         if shown == "quiet":
             about = _left(member)
             return self._entry(member, shown, shown, reason=f"quiet{': ' * bool(about)}{about}", since=member.last_seen)
-        if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.put_away_at):
+        if shown == "failed" and not agent_states.is_over(member, now, self.context.state.seen.dismissed_at):
             why, _ = agent_text.matter(member, self.context, shown)
             about = one_line(member.failed_task.name, _MAX_NAME) if member.failed_task is not None else shown
             short = one_line(why) if 0 < cell_len(one_line(why)) <= _MAX_WHY else shown

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # In cells: the longest names of a list and of an agent.
 _LIST: Final = 16
 _WHO: Final = 12
-_PUT_AWAY: Final = "failures put away"
+_DISMISSED: Final = "failures dismissed"
 NONE_CHANGED: Final = ("0 changed",)
 ZERO_CHANGED: Final = ("0",)
 
@@ -110,13 +110,13 @@ class NeedCounts:
         return Count(mark, counted(number, word), f"{number:,}", lambda: self._context.do("asks"), brief)
 
     def _failed(self, found: Sequence[Need]) -> Count:
-        """Return how many tasks, jobs and agents failed, or that those that did are put away: lists count them all the
+        """Return how many tasks, jobs and agents failed, or that those that did are dismissed: lists count them all the
         same.
         """
         shown, state = self._count(sum(need.count for need in found), "failed", "failed"), self._context.state
         if found:
             return replace(shown, text=f"{shown.text}{self._elsewhere(found)}", act=self.visit(found))
-        return replace(shown, text=_PUT_AWAY) if state.failed or state.failing_jobs else shown
+        return replace(shown, text=_DISMISSED) if state.failed or state.failing_jobs else shown
 
     def _elsewhere(self, found: Sequence[Need]) -> str:
         """Return ` in web` where only tasks of another list failed, which has a short name."""

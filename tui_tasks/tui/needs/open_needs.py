@@ -48,7 +48,7 @@ BY_TIME: Final = (Kind.LATE_JOBS, Kind.LATE)
 """What time alone has brought."""
 FAILURES: Final = (Kind.FAILED, Kind.JOBS, *BY_TIME)
 """What has failed or is late."""
-CAN_BE_HIDDEN: Final = (Kind.AGENTS, *FAILURES)
+CAN_BE_DISMISSED: Final = (Kind.AGENTS, *FAILURES)
 """What stays as it is when the human has seen it."""
 
 # For so many microseconds what was read stays right if the state is the same: long enough for all who ask at once.
@@ -123,11 +123,11 @@ class Needs:
         self._agents = AgentEntries(context, self._spans.append)
 
     def all(self) -> list[Need]:
-        """Return all that needs the human and is not hidden, in order."""
-        return [need for need in self.every() if not self.is_hidden(need)]
+        """Return all that needs the human and is not dismissed, in order."""
+        return [need for need in self.every() if not self.is_dismissed(need)]
 
     def every(self) -> list[Need]:
-        """Return the same with what is hidden. It is read once for all who ask after a change."""
+        """Return the same with what is dismissed. It is read once for all who ask after a change."""
         now, last, read_from = self._context.clock.now(), self._context.last_needs, self._read_from()
         until = last.at + _FRESH if last.ends is None else min(last.at + _FRESH, last.ends)
         is_same = len(last.state) == len(read_from) and all(map(operator.is_, last.state, read_from))
@@ -160,15 +160,15 @@ class Needs:
             state.next_jobs,
             state.due,
             state.seen.put_off,
-            state.seen.put_away_at,
-            state.seen.hidden,
+            state.seen.dismissed_at,
+            state.seen.dismissed,
             state.held,
             state.works.races,
         )
 
-    def is_hidden(self, need: Need) -> bool:
-        """Return whether the human has hidden it, and it has not come again since."""
-        return need.kind in CAN_BE_HIDDEN and (need.at or 0) <= self._context.state.seen.hidden.get(need.key, -1)
+    def is_dismissed(self, need: Need) -> bool:
+        """Return whether the human has dismissed it, and it has not come again since."""
+        return need.kind in CAN_BE_DISMISSED and (need.at or 0) <= self._context.state.seen.dismissed.get(need.key, -1)
 
     def _asks(self) -> Iterator[Need]:
         about, put_off = self._context.state.asked_about, self._context.state.seen.put_off
@@ -231,11 +231,11 @@ class Needs:
     def _failed_tasks(self) -> list[TaskLine]:
         """Return the tasks that have failed since the human said that all was seen."""
         state = self._context.state
-        return [task for task in state.failures.tasks if state.failures.at(task) >= state.seen.put_away_at]
+        return [task for task in state.failures.tasks if state.failures.at(task) >= state.seen.dismissed_at]
 
     def _failed(self) -> Iterator[Need]:
         """Yield the tasks and the jobs that have failed since the human said that all was seen. A task is one row with
-        the run in which it failed, until it is hidden: the job that has failed stays.
+        the run in which it failed, until it is dismissed: the job that has failed stays.
         """
         state = self._context.state
         unseen = self._failed_tasks()
@@ -245,11 +245,11 @@ class Needs:
         in_rows: set[str] = set()
         for task in unseen:
             need = Need(Kind.FAILED, key_of_task(task.uid), "failed", state.failures.at(task), task.uid, row=task)
-            if not self.is_hidden(need):
+            if not self.is_dismissed(need):
                 in_rows.update(job.uid for job in jobs_of(state, task))
             yield need
         for job in state.failing_jobs:
-            if job.uid not in in_rows and (job.at is None or job.at >= state.seen.put_away_at):
+            if job.uid not in in_rows and (job.at is None or job.at >= state.seen.dismissed_at):
                 yield Need(Kind.JOBS, key_of_job(job.uid), "failed", job.at, job=job.name, row=job)
 
     def _late(self) -> Iterator[Need]:

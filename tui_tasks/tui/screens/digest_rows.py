@@ -40,7 +40,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "tool_error": Look("·", "tool error", ".", "$muted"),
     "open_again": replace(LOOKS["pending"], word="open again", letter="o"),
     "dropped": replace(LOOKS["skipped"], word="dropped"),
-    "put_away": Look("·", "put away", ".", "$muted"),
+    "dismissed": Look("·", "dismissed", ".", "$muted"),
     "gone": Look("·", "gone", ".", "$muted"),
     "ok_again": replace(LOOKS["done"], word="ok again"),
     "late": LOOKS["overdue"],

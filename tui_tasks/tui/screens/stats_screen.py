@@ -19,7 +19,7 @@ from tui_tasks.core.read.overview import StateChanges
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_records
-from tui_tasks.core.unjournaled.local_values import PutAway, key_of_job
+from tui_tasks.core.unjournaled.local_values import Dismissed, key_of_job
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
@@ -217,7 +217,7 @@ class Stats(Overlay):
 
     def _failed_now(self) -> dict[str, int]:
         """Return how many of the failures that are counted above are of other lists, of agents and of checks; and how
-        many of the failed tasks and jobs below are put away.
+        many of the failed tasks and jobs below are dismissed.
         """
         assert self._tally is not None
         found = [need for need in Needs(self.context).all() if need.counted_as == "failed"]
@@ -226,15 +226,15 @@ class Stats(Overlay):
         shown = {need.task for need in tasks}
         is_cut = any(need.is_rest for need in tasks)
         state = self.context.state
-        put_away = PutAway(state.seen.put_away_at, state.seen.hidden)
-        jobs_put_away = sum(put_away.has(key_of_job(job.uid), job.at or 0) for job in state.failing_jobs)
+        dismissed = Dismissed(state.seen.dismissed_at, state.seen.dismissed)
+        jobs_dismissed = sum(dismissed.has(key_of_job(job.uid), job.at or 0) for job in state.failing_jobs)
         return {
             "failed_elsewhere": sum(one.count for one in tasks if one.row is None or one.row.list_id != self._list_id),
             "failed_agents": numbers[Kind.AGENTS],
             "failed_checks": numbers[Kind.CHECKS],
-            "tasks_put_away": 0 if is_cut else sum(uid not in shown for uid, _ in self._tally.failed_tasks),
-            "jobs_put_away": jobs_put_away,
-            "jobs_with_task": len(state.failing_jobs) - jobs_put_away - numbers[Kind.JOBS],
+            "tasks_dismissed": 0 if is_cut else sum(uid not in shown for uid, _ in self._tally.failed_tasks),
+            "jobs_dismissed": jobs_dismissed,
+            "jobs_with_task": len(state.failing_jobs) - jobs_dismissed - numbers[Kind.JOBS],
         }
 
     def _failures(self) -> Iterator[Failure]:

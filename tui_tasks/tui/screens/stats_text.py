@@ -61,13 +61,13 @@ class Figures:
     cut: bool
     failures: Sequence[Failure] = ()
     failed_elsewhere: int = 0
-    """How many tasks of other lists have failed, of those that the human has not put away."""
+    """How many tasks of other lists have failed, of those that the human has not dismissed."""
     failed_agents: int = 0
     failed_checks: int = 0
     """How many agents, and tasks by their checks, count as failed above the figures beside tasks and jobs."""
-    tasks_put_away: int = 0
-    jobs_put_away: int = 0
-    """How many of the failed tasks of this list, and of the failed jobs, the human has put away."""
+    tasks_dismissed: int = 0
+    jobs_dismissed: int = 0
+    """How many of the failed tasks of this list, and of the failed jobs, the human has dismissed."""
     jobs_with_task: int = 0
     """How many of the failed jobs are one failure with a task that failed in their run."""
     proven: Mapping[str, int] = field(default_factory=dict)
@@ -138,11 +138,11 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     change = f"{tally.open_at_start(figures.now_open)} {'->' if ascii_only else '→'} {figures.now_open} now"
     pace = f"{done / DAYS:.1f} a day"
     half = (width - _GAP - 2) // 2
-    failing = jobs.failing - figures.jobs_put_away - figures.jobs_with_task
+    failing = jobs.failing - figures.jobs_dismissed - figures.jobs_with_task
     of_jobs = [
         *_counted(failing, "failed", f"{'job' if failing == 1 else 'jobs'} failed", ascii_only),
         *([(f", {figures.jobs_with_task:,} failed with its task", "$muted")] if figures.jobs_with_task else []),
-        *([(f", {figures.jobs_put_away:,} failed put away", "$muted")] if figures.jobs_put_away else []),
+        *([(f", {figures.jobs_dismissed:,} failed dismissed", "$muted")] if figures.jobs_dismissed else []),
         *_counted(jobs.late, "overdue", "late", ascii_only),
     ]
     longest = ", ".join(filter(None, (_span(figures.longest, "nothing asked"), figures.longest_about)))
@@ -177,7 +177,7 @@ def _failed(figures: Figures, finished: int) -> str:
     """Return `1 of 4 finished (25%)`."""
     number = figures.tally.failed
     share = f" ({number / finished:.0%})" if number else ""
-    share += f", {figures.tasks_put_away:,} put away" if figures.tasks_put_away else ""
+    share += f", {figures.tasks_dismissed:,} dismissed" if figures.tasks_dismissed else ""
     return f"{number or 'none'} of {finished} finished{share}" if finished else "no task finished"
 
 

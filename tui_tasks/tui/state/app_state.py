@@ -225,7 +225,7 @@ class AppState:
             now - DAY,
             known,
             last=self._last_look,
-            seen_at=self.seen.put_away_at,
+            seen_at=self.seen.dismissed_at,
             past=now if self._is_past else None,
             now=now,
         )
@@ -265,9 +265,9 @@ class AppState:
     def waits_for_you(self) -> bool:
         """Whether the inbox has something that does not come by time alone."""
         stuck = any(member.state == "stuck" for member in self.present)
-        failed = any(self.failures.at(task) >= self.seen.put_away_at for task in self.failures.tasks)
+        failed = any(self.failures.at(task) >= self.seen.dismissed_at for task in self.failures.tasks)
         failed |= bool(self.failed_work)
-        failed |= any((job.at or 0) >= self.seen.put_away_at for job in self.failing_jobs[:1])
+        failed |= any((job.at or 0) >= self.seen.dismissed_at for job in self.failing_jobs[:1])
         needing = self.asks or self.failing_checks or self.left or self.works.reviewable
         return bool(needing or self.held or stuck or failed)
 
@@ -296,7 +296,7 @@ class AppState:
 
     @property
     def failed_work(self) -> dict[str, FailedWork]:
-        """Those of `works.failed` that the human has neither put away nor hidden."""
+        """Those of `works.failed` that the human has not dismissed."""
         return {uid: one for uid, one in self.works.failed.items() if self.seen.shows_agent(one.agent, one.at)}
 
     def status_of(self, task: TaskLine) -> str:
@@ -322,7 +322,7 @@ class AppState:
 
     def _read_all(self, now: int) -> None:
         if self._is_past:
-            self.seen.read_put_away(now)
+            self.seen.read_dismissed(now)
         self._about = {}
         self._last_look = agent_views.LastLook()
         self._read_number_width()

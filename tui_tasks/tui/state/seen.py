@@ -1,4 +1,4 @@
-"""What the human has seen: what agents have changed since they looked last, and what was put away or hidden; and taking
+"""What the human has seen: what agents have changed since they looked last, and what was dismissed; and taking
 that back.
 """
 
@@ -18,7 +18,7 @@ from tui_tasks.core.read.unseen_changes import MAX_NEW, UnseenChanges
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.core.unjournaled.local_values import Looked, key_of_agent
 
-MAX_HIDDEN: Final = 1_000
+MAX_DISMISSED: Final = 1_000
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -26,8 +26,8 @@ class Marks(msgspec.Struct, frozen=True):
 
     looked: Looked
     since: int
-    put_away_at: int
-    hidden: Mapping[str, int]
+    dismissed_at: int
+    dismissed: Mapping[str, int]
     put_off: Mapping[str, int]
     unseen: UnseenChanges | None
     """None: no change was marked as seen."""
@@ -37,10 +37,10 @@ class Seen:
     """What the human has seen.
 
     - `looked`: when they looked last, and the newest entry then. `since`: the instant from which on changes are new: an
-      earlier one, if they have left some unseen. `put_away_at`: when they put failures away.
-    - `hidden`: when they have hidden what needed them, by the keys of `open_needs.Need`.
+      earlier one, if they have left some unseen. `dismissed_at`: when they dismissed all failures.
+    - `dismissed`: when they dismissed what needed them, by the keys of `open_needs.Need`.
     - `put_off`: the questions that they have put off, each with the instant until which it is.
-    - `offered`: the failures of which they were told last that they can be put away, in words, and when, `offered_at`.
+    - `offered`: the failures of which they were told last that they can be dismissed, in words, and when, `offered_at`.
     """
 
     def __init__(self, db: Database, now: int, lists: Callable[[], Mapping[int, object]], *, is_past: bool) -> None:
@@ -49,22 +49,22 @@ class Seen:
         self._lists = lists
         self._is_past = is_past
         self._unseen, since = (UnseenChanges(), None) if is_past else unseen_changes.unseen_before(db)
-        self.put_away_at = 0
-        self.hidden: dict[str, int] = {}
-        self.read_put_away(now)
+        self.dismissed_at = 0
+        self.dismissed: dict[str, int] = {}
+        self.read_dismissed(now)
         self.put_off: dict[str, int] = {} if is_past else local_values.put_off(db, now)
         self.offered: tuple[str, ...] = ()
         self.offered_at = 0
-        # What was new, and not hidden, before each of these acts, until the human changes something.
+        # What was new, and not dismissed, before each of these acts, until the human changes something.
         self._before_seen: list[Marks] = []
         self.looked = local_values.looked(db) or Looked(0 if is_past else journal.newest(db), now)
         self.since = since or self.looked.at
         self.note(overview.changes(db, self.looked.seq, MAX_NEW))
 
-    def read_put_away(self, now: int) -> None:
-        """Read what the human had put away or hidden at an instant."""
-        away = local_values.put_away(self._db, now)
-        self.put_away_at, self.hidden = away.at, away.hidden
+    def read_dismissed(self, now: int) -> None:
+        """Read what the human had dismissed at an instant."""
+        away = local_values.dismissed(self._db, now)
+        self.dismissed_at, self.dismissed = away.at, away.by_key
 
     def note(self, entries: Iterable[Change]) -> None:
         """Note what entries of the journal have changed."""
@@ -94,17 +94,17 @@ class Seen:
         return self._unseen.to_json(self.since)
 
     def _marks(self, unseen: UnseenChanges | None) -> Marks:
-        return Marks(self.looked, self.since, self.put_away_at, self.hidden, self.put_off, unseen)
+        return Marks(self.looked, self.since, self.dismissed_at, self.dismissed, self.put_off, unseen)
 
-    def put_failures_away(self, now: int) -> None:
-        """Hide past failures."""
+    def dismiss_failures(self, now: int) -> None:
+        """Dismiss past failures."""
         self._before_seen.append(self._marks(None))
-        self.put_away_at = now
+        self.dismissed_at = now
 
-    def hide(self, key: str, now: int, failed: str | None = None) -> None:
-        """Hide what needs the human, by its key, until it needs them again. Of a task that `failed` that is seen."""
+    def dismiss(self, key: str, now: int, failed: str | None = None) -> None:
+        """Dismiss what needs the human, by its key, until it needs them again. Of a task that `failed` that is seen."""
         self._before_seen.append(self._marks(None))
-        self.hidden = {**dict(list(self.hidden.items())[-MAX_HIDDEN + 1 :]), key: now}
+        self.dismissed = {**dict(list(self.dismissed.items())[-MAX_DISMISSED + 1 :]), key: now}
         if failed is not None:
             self._unseen.forget(failed)
 
@@ -132,8 +132,8 @@ class Seen:
         return True
 
     def shows_agent(self, name: str, at: int) -> bool:
-        """Return whether an agent's failure at an instant was neither put away nor hidden."""
-        return at > max(self.put_away_at, self.hidden.get(key_of_agent(name), -1))
+        """Return whether an agent's failure at an instant was not dismissed."""
+        return at > max(self.dismissed_at, self.dismissed.get(key_of_agent(name), -1))
 
     @property
     def new(self) -> dict[str, int]:
@@ -187,8 +187,8 @@ class Seen:
         return (at or 0) > self.looked.at if task is None else (at or 0) > self.since and task in self.new
 
     def unsee(self) -> bool | None:
-        """Take back the last `all_seen`, `put_failures_away`, `hide` or `put_question_off`; return whether anything was
-        hidden or put off.
+        """Take back the last `all_seen`, `dismiss_failures`, `dismiss` or `put_question_off`; return whether
+        anything was dismissed or put off.
 
         None: none was done, or the human has changed something since.
         """
@@ -196,7 +196,11 @@ class Seen:
             return None
         before = self._before_seen.pop()
         self.looked, self.since = before.looked, before.since
-        self.put_away_at, self.hidden, self.put_off = before.put_away_at, dict(before.hidden), dict(before.put_off)
+        self.dismissed_at, self.dismissed, self.put_off = (
+            before.dismissed_at,
+            dict(before.dismissed),
+            dict(before.put_off),
+        )
         if before.unseen is not None:
             self._unseen = before.unseen.followed_by(self._unseen)
         return before.unseen is None
