@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,37 @@ def test_output_that_cannot_be_written_is_told_in_a_line(run, command: str, redi
     done = run(command, redirected, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 1
     assert "standard output cannot be written" in one_line_error(done)
+
+
+PRINTS = """import sys; from tui_tasks.cli import streams
+streams.prepare(); sys.stdout.write('x' * 300_000); streams.flush()"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_of_which_only_a_part_has_room_fails(tmp_path: Path, unbuffered: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 400; "$@" > part', "sh", sys.executable, "-c", PRINTS],
+        env=environment(tmp_path, PYTHONUNBUFFERED=unbuffered),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert 0 < (tmp_path / "part").stat().st_size < 300_000
+    assert done.returncode == 1
+    assert b"OutputFailed: File too large" in done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_slow_reader_of_a_pipe_that_does_not_block_gets_all(tmp_path: Path, unbuffered: str) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    kept = environment(tmp_path, PYTHONUNBUFFERED=unbuffered)
+    with Started([sys.executable, "-c", PRINTS], env=kept, stdout=writing) as prints, os.fdopen(reading, "rb") as pipe:
+        os.close(writing)
+        assert select.select([pipe], [], [], DEADLINE)[0]
+        assert pipe.read() == b"x" * 300_000
+        assert prints.wait() == 0
 
 
 @pytest.mark.parametrize("command", ["--help", "--version", "ls --help"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import select
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -28,8 +29,16 @@ class _Output(io.FileIO):
     """File descriptor 1; its failures are distinguished from those of other files."""
 
     def write(self, data: Any) -> int:
+        """Write all of `data`: without a buffer above (PYTHONUNBUFFERED) nobody would write what is left."""
+        left = memoryview(data)
         try:
-            return super().write(data)
+            while left:
+                written = super().write(left)
+                if written is None:  # the reader of a non-blocking pipe is slow
+                    select.select((), (self,), ())
+                else:
+                    left = left[written:]
+            return len(data)
         except BrokenPipeError:
             raise
         except OSError as error:

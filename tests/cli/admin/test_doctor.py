@@ -351,6 +351,27 @@ def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
     assert list(doctor.log_findings(path)) == []
 
 
+def test_a_disk_without_space_is_named_as_writes_fail_there(
+    filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(path.parent)
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage._replace(free=3 << 20))
+    (said,) = found(path, tmp_path / "none")
+    assert said == f"{path.parent} has 3 MiB free: writes fail without space. Free some"
+
+
+def test_what_a_killed_backup_or_restore_has_left_is_named_and_what_a_running_one_writes_is_not(
+    filled: Store, path: Path, tmp_path: Path
+) -> None:
+    with Started([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    left = path.with_name(f".{path.name}.{ended.pid}.12345")
+    for name in (left.name, f"{left.name}-wal", f".{path.name}.{os.getpid()}.12345", f".{path.name}.notes.1"):
+        path.with_name(name).touch()
+    (said,) = found(path, tmp_path / "none")
+    assert said == f"{left} is left of a backup, restore or compact that was killed: delete it"
+
+
 def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:
     path.chmod(0o644)
     (said,) = found(path, tmp_path / "none")

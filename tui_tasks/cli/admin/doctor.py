@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import timedelta
@@ -99,6 +101,7 @@ def findings(
     yield from damage
     yield from paths.findings_on_database(named or Path(store.path))
     yield from log_findings(Path(store.path))
+    yield from disk_findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
         if replays or database_findings.is_quick(store.db):
@@ -224,6 +227,32 @@ def log_findings(database: Path, proc: Path = _PROC) -> Iterator[str]:
         yield f"{begun}End what does not answer among {', '.join(f'{pid} ({command})' for pid, command, _ in others)}"
     else:
         yield f"{begun}Look for a stopped tui-tasks (state T in ps), and continue or end it"
+
+
+LITTLE_SPACE = 16 << 20
+"""Bytes: the log of writes grows to this before a checkpoint."""
+
+
+def disk_findings(database: Path) -> Iterator[str]:
+    """Yield a finding where the disk has little space, and one for each copy that a killed process has left."""
+    folder = database.parent
+    free = shutil.disk_usage(folder).free
+    if free < LITTLE_SPACE:
+        yield f"{folder} has {free >> 20} MiB free: writes fail without space. Free some"
+    for part in sorted(folder.glob(f".{glob.escape(database.name)}.*")):
+        copy = re.fullmatch(r"(\d+)\.\d+", part.name.removeprefix(f".{database.name}."))
+        if copy is not None and not _is_running(int(copy[1])):
+            yield f"{part} is left of a backup, restore or compact that was killed: delete it"
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
 
 
 def _processes_using(database: Path, proc: Path) -> Iterator[tuple[int, str, str]]:
