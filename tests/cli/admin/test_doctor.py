@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -27,7 +28,7 @@ from tui_tasks.core.commit import compaction, journal
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.orm import Model
-from tui_tasks.core.errors import Conflict
+from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.maintenance import database_findings
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
@@ -425,6 +426,21 @@ def test_a_backup_never_overwrites(filled: Store, tmp_path: Path) -> None:
     with pytest.raises(Conflict):
         backup(filled.db, copy)
     assert copy.read_text() == "mine"
+
+
+@pytest.mark.linux
+def test_a_backup_that_finds_no_room_names_its_own_file_and_leaves_nothing(filled: Store, tmp_path: Path) -> None:
+    target = tmp_path / "copies" / "copy.db"
+    target.parent.mkdir()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))
+    try:
+        with pytest.raises(StorageFailed, match="nothing was written") as failed:
+            backup(filled.db, target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert failed.value.message.startswith(f"{target}: ")
+    assert [*target.parent.iterdir()] == []
 
 
 def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path, tmp_path: Path) -> None:

@@ -380,13 +380,18 @@ class Database:
         return int(self._connection.total_changes - self._uncounted)
 
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
-        """Copy the database, as of one moment, into a new file, `pages` at a step."""
+        """Copy the database, as of one moment, into a new file, `pages` at a step.
+
+        Raises:
+            StorageFailed: the disk of the new file is full, which the message names; or the database cannot be read.
+        """
         make_private(path)
         report = None if progress is None else lambda _, left, total: progress(total - left, total)
         # In a read transaction the copy is of one moment, whatever is written meanwhile.
         with contextlib.closing(connect(path)) as copy, self.transaction(write=False):
             self.scalar("SELECT count(*) FROM sqlite_master")
-            self._connection.backup(copy, pages=pages, progress=report)
+            with storage_errors(path):
+                self._connection.backup(copy, pages=pages, progress=report)
 
     def close(self) -> None:
         """Close the connection."""

@@ -51,6 +51,8 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
         # The copy has another name until it is complete, and no option names it.
         said = str(refused).replace(str(part), str(target)).removesuffix(" with --db")
         raise DatabaseRefused(said) from refused
+    except StorageFailed as failed:
+        raise StorageFailed(failed.message.replace(str(part), str(target)), **failed.data) from failed
     finally:
         remove(part)
 
