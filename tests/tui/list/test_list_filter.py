@@ -40,6 +40,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import local_values
 from tui_tasks.tui.inputs.line_inputs import FilterWords
+from tui_tasks.tui.screens import place_pickers
+from tui_tasks.tui.tasks import shown_words
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.shown_words import ShownWords
 
@@ -788,6 +790,45 @@ async def test_a_filter_reads_the_words_of_the_changed_tasks_alone_again(app, pl
         await until(pilot, lambda: [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[5], plan[8]])
         asking = app.state.asking
         assert set(read) <= {plan[5], plan[6], plan[8]} | asking
+
+
+def _fail_with(plan, *reasons) -> list[str]:
+    """Add a failed task for each reason; return their uids."""
+    uids = []
+    for reason in reasons:
+        (task,) = by_agent(plan, "claude-1", AddTask("one more", plan.list_uid))
+        by_agent(plan, "claude-1", EditTask(task.uid, {"status": "failed"}), LogTask(task.uid, reason))
+        uids.append(task.uid)
+    return uids
+
+
+@pytest.mark.parametrize(("pane", "count"), [("list", "3 of 16"), ("board", "Failed 2")])
+async def test_notes_are_read_in_steps_and_the_tasks_that_they_find_are_shown_while_the_cursor_stays(
+    plan, make_app, pane, count, monkeypatch
+):
+    monkeypatch.setattr(shown_words, "STEP", 2)
+    first, *_, last = _fail_with(plan, "zstd is missing", "b", "c", "d", "e", "f", "zstd is broken")
+    by_agent(plan, "claude-1", EditTask(plan[8], {"name": "Install zstd"}))
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "zstd")
+        await press(app, pilot, "enter")
+        app.pane.select(plan[8])
+        await until(pilot, lambda: app.pane.tasks_on_screen() == {first, last, plan[8]})
+        assert app.pane.target() == plan[8]
+        await until(pilot, lambda: count in shown(app))
+
+
+async def test_a_search_of_all_lists_finds_notes_that_it_reads_in_steps(plan, make_app, monkeypatch):
+    monkeypatch.setattr(place_pickers, "STEP", 2)
+    monkeypatch.setattr(shown_words, "STEP", 2)
+    _fail_with(plan, "zstd is missing", "b", "c", "d", "e", "f", "zstd is broken")
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await settle(pilot, "ctrl+f")
+        await write(pilot, "zstd")
+        await until(pilot, lambda: "2 found" in lines(app)[-1])
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])

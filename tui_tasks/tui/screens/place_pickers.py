@@ -30,7 +30,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.shown_words import ShownWords
+from tui_tasks.tui.tasks.shown_words import STEP, ShownWords
 from tui_tasks.tui.widgets.foot_line import FootLine
 from tui_tasks.tui.widgets.textual_overrides import LEAST_TIMER
 
@@ -187,6 +187,7 @@ class SearchAll(Picker):
         self._chosen = chosen or self._go_to
         self._found: list[TaskLine] = []
         self._wanted = Filter()
+        self._shown = ShownWords(context)
         self._homes: list[TaskList] = []
         self._rank = list_pages.FIRST
         self._going_on: Timer | None = None
@@ -204,7 +205,6 @@ class SearchAll(Picker):
         self._found.clear()
         now, state = local_time(self.context.clock.now(), self.context.clock.zone), self.context.state
         self._wanted = Filter(parsed.of_tasks, state.seen.changed_tasks, now, needing=state.tasks_needing_you)
-        self._shown = ShownWords(self.context)
         self._homes = self._lists(parsed) if parsed.terms else []
         self._rank = list_pages.FIRST
         self._go_on()
@@ -227,11 +227,15 @@ class SearchAll(Picker):
 
     def _go_on(self) -> None:
         """Search the next lists, or the next part of a long one."""
+        read = 0
         for _ in range(_LISTS_AT_ONCE):
             if not self._homes or len(self._found) >= MAX_FOUND:
                 break
             room = MAX_FOUND - len(self._found)
             home = self._homes[0].id
+            read += self._shown.read_on(home)
+            if read >= STEP:
+                break
             wanted = msgspec.structs.replace(self._wanted, shown=partial(self._shown.of_list, home))
             page = list_pages.after(self.context.db, home, self._rank, room, wanted)
             self._found += page

@@ -136,6 +136,7 @@ class FilterActions(Controller):
         self._pane = pane
         self._context = pane.context
         self._shown: ShownWords | None = None
+        self._reading: Timer | None = None
         self.cursor_before: str | None = None
         """The task that the cursor was on before the filter was opened."""
         # The list that was left for one that the filter names, and that one.
@@ -202,9 +203,21 @@ class FilterActions(Controller):
         if self._shown is None:
             from tui_tasks.tui.tasks.shown_words import ShownWords  # the first screen has no filter
 
-            self._shown = ShownWords(self._context)
+            self._shown = ShownWords(self._context, self._read_notes_soon)
         now = local_time(clock.now(), clock.zone)
         return Filter(terms, state.seen.changed_tasks, now, parsed.sort, self._shown.on_screen, state.tasks_needing_you)
+
+    def _read_notes_soon(self) -> None:
+        if self._reading is None:
+            self._reading = self._pane.set_timer(LEAST_TIMER, self._read_notes)
+
+    def _read_notes(self) -> None:
+        """Read the notes of some more tasks; after the last ones, show what they match."""
+        self._reading = None
+        if self._shown is not None and self._shown.read_on(self._context.state.list_id):
+            self._read_notes_soon()
+        elif self._pane.only:
+            self._pane.refreshed()
 
     def turn_back(self) -> bool:
         """Go back to the list that the filter has left; return False where it has left none."""

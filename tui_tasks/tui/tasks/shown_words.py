@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.overview import changes_since
@@ -19,54 +19,91 @@ if TYPE_CHECKING:
 
 MOST: Final = 300
 """How many tasks of each state have their notes searched: a note is read from the log of its task."""
+STEP: Final = 50
+"""How many notes are read at once, so that the screen does not stand still."""
 _WITH_NOTES: Final = ("in_progress", "failed", "skipped", "cancelled")
 # The states that the screen adds to the statuses of tasks.
 _ADDED: Final = ("needs_you", "check_failed", "left", "quiet", "reviewable", "agent_failed")
 
 
-class ShownWords:
-    """Searches the notes of a list's tasks. They are read once; then, of each task that has changed, again."""
+class _Notes:
+    """The notes of a list's tasks, as of a state of a database: `seq` is the newest entry of the journal.
 
-    def __init__(self, context: Context) -> None:
+    Attributes:
+        texts: of each task, by uid, the state that the screen adds and the note.
+        unread: the tasks of which no note has been read yet.
+        marked: the tasks that need the human, are asked about, stand still, or of which an agent failed.
+    """
+
+    def __init__(self, db: Database, tasks: Iterable[TaskLine]) -> None:
+        self.db = db
+        self.seq = 0
+        self.texts: dict[str, tuple[str, str]] = {}
+        self.unread = {task.uid: task for task in tasks}
+        self.marked: Set[str] = frozenset()
+
+
+class ShownWords:
+    """Searches the notes of a list's tasks. They are read once, in steps; then, of each task that has changed, again.
+
+    `has_unread` is called when a search did not read all of a list's notes: `read_on` reads more.
+    """
+
+    def __init__(self, context: Context, has_unread: Callable[[], None] = lambda: None) -> None:
         self._context = context
-        # The database, the list, and the entry of the journal up to which the notes were read.
-        self._read_at: tuple[Database, int, int] | None = None
-        self._marked: Set[str] = frozenset()
-        self._notes: dict[str, tuple[str, str]] = {}
+        self._has_unread = has_unread
+        self._lists: dict[int, _Notes] = {}
 
     def on_screen(self, word: str) -> list[str]:
         """Return the uids of those tasks of the current list: `Filter.shown`."""
         return self.of_list(self._context.state.list_id, word)
 
     def of_list(self, list_id: int, word: str) -> list[str]:
-        """Return the uids of those tasks of a list."""
-        now = self._context.db, list_id, self._context.link.seq
-        if now != self._read_at:
-            self._read(list_id)
-            self._read_at = now
-        part = word.casefold()
-        return [uid for uid, (state, text) in self._notes.items() if part in text or says(state, part)]
+        """Return the uids of those tasks of a list, as far as their notes are read."""
+        part, notes = word.casefold(), self._followed(list_id)
+        if not notes.texts:
+            self._read_step(notes)
+        if notes.unread:
+            self._has_unread()
+        return [uid for uid, (state, text) in notes.texts.items() if part in text or says(state, part)]
 
-    def _read(self, list_id: int) -> None:
-        """Read the notes of the tasks that have changed; of another list, those of all."""
-        state, was_marked, touched = self._context.state, self._marked, self._touched(list_id)
-        self._marked = state.needing | state.asking | state.standing_still | state.works.failed.keys()
-        if touched is None:
-            self._notes = {task.uid: self._note(task) for task in self._tasks(list_id)}
-            return
-        for uid in touched | (was_marked ^ self._marked):
-            task = list_pages.line(self._context.db, uid)
-            if task is not None and task.list_id == list_id and not task.deleted:
-                self._notes[uid] = self._note(task)
-            else:
-                self._notes.pop(uid, None)
+    def read_on(self, list_id: int) -> int:
+        """Read the notes of at most `STEP` more tasks of a list; return of how many."""
+        return self._read_step(self._followed(list_id))
 
-    def _touched(self, list_id: int) -> Set[str] | None:
+    def _followed(self, list_id: int) -> _Notes:
+        """Return the notes of a list, after reading those of the tasks that have changed."""
+        context, state = self._context, self._context.state
+        marked = state.needing | state.asking | state.standing_still | state.works.failed.keys()
+        notes = self._lists.get(list_id)
+        if notes is not None and (notes.db, notes.seq) == (context.db, context.link.seq):
+            return notes
+        touched = self._touched(notes)
+        if notes is None or touched is None:
+            notes = self._lists[list_id] = _Notes(context.db, self._tasks(list_id))
+        else:
+            for uid in touched | (notes.marked ^ marked):
+                notes.unread.pop(uid, None)
+                task = list_pages.line(context.db, uid)
+                if task is not None and task.list_id == list_id and not task.deleted:
+                    notes.texts[uid] = self._note(task)
+                else:
+                    notes.texts.pop(uid, None)
+        notes.marked, notes.seq = marked, context.link.seq
+        return notes
+
+    def _read_step(self, notes: _Notes) -> int:
+        step = list(notes.unread)[:STEP]
+        for uid in step:
+            notes.texts[uid] = self._note(notes.unread.pop(uid))
+        return len(step)
+
+    def _touched(self, notes: _Notes | None) -> Set[str] | None:
         """Return the tasks that the journal says have changed; None where all are to be read."""
         context = self._context
-        if self._read_at is None or self._read_at[:2] != (context.db, list_id) or context.link.as_of is not None:
+        if notes is None or notes.db is not context.db or context.link.as_of is not None:
             return None
-        changes = changes_since(context.db, self._read_at[2])
+        changes = changes_since(context.db, notes.seq)
         if changes is None or changes.all:
             return None
         return changes.tasks() | (context.state.asking if changes.touches("ask") else set())
