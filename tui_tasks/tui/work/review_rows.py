@@ -15,9 +15,9 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import GUTTER, RowDrawing, RowLook, gutter
 from tui_tasks.tui.state.context import Context
-from tui_tasks.work.comments import Comment
 
 if TYPE_CHECKING:
+    from tui_tasks.work.comments import Comment
     from tui_tasks.work.git.reviewing import FileChange, Review
 
 SUMMARY: Final = "summary"
