@@ -266,6 +266,27 @@ def test_a_disk_that_fails_between_two_steps_leaves_nothing_half_done(talk, betw
     sound(talk)
 
 
+def test_a_disk_that_stays_full_between_two_steps_says_that_a_part_is_written_which_is_undone_later(
+    talk, other, between, caplog
+):
+    filled(talk)
+
+    def fail():
+        raise StorageFailed("tasks.db: the disk is full; nothing was written", retryable=True)
+
+    between += [lambda: None] * (MANY + 7) + [fail, fail]
+    said = "tasks.db: the disk is full; a part of the change is written, and is undone once the database can be written"
+    assert talk.refused("tasklist:clear")["message"] == said
+    between += [fail]
+    with pytest.raises(StorageFailed):
+        other.store.undo_left_changes(START + SECOND)
+    assert "interrupted" not in caplog.text
+    add(other, "new")
+    assert "was interrupted: it is undone now" in caplog.text
+    assert names(talk) == [*(f"task {number}" for number in range(MANY)), "new"]
+    sound(talk)
+
+
 def test_an_io_error_within_a_step_has_the_database_opened_anew_for_the_next_request(talk, between, monkeypatch):
     uids = filled(talk)
     db = talk.store.db

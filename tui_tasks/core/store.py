@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
 from tui_tasks.core import schema
 from tui_tasks.core.commit.database_clock import DatabaseClock
@@ -90,7 +90,7 @@ class Store:
         Raises:
             WritesJournal: with `is_local`, more was written, and rolled back.
             WriteConflict: without savepoints; others have written to the server meanwhile, and nothing was written.
-            StorageFailed: nothing was written.
+            StorageFailed: nothing was written; or, `in_steps`, a part that is undone later, as the message says.
             PartlyDone: the change failed after some steps, which were undone.
         """
         self.undo_interrupted_changes(now)
@@ -151,6 +151,8 @@ class Store:
                 failed.forget_steps()
         except (Refusal, HalfWritten) as error:
             if _may_succeed_later(error):
+                error.message = error.message.removesuffix("; nothing was written")
+                error.add("; a part of the change is written, and is undone once the database can be written")
                 raise
             _log.error("a failed change is partly done (undo reverts it): %s", error)
             with self.db.state_transaction(write=True):
@@ -208,7 +210,6 @@ class Store:
     def _undo_interrupted_change(self, interrupted: UnfinishedChange, now: int) -> None:
         from tui_tasks.core.commit import unfinished_changes
 
-        _log.warning("change %s of %s was interrupted: it is undone", interrupted.change, interrupted.actor)
         undo_transaction: Transaction | None = None
         try:
             with self.db.state_transaction(write=True):
@@ -219,6 +220,7 @@ class Store:
                 undo_transaction.run(Undo(interrupted.change))
                 undo_transaction.forget_steps()
                 unfinished_changes.forget(self.db, interrupted)
+            _log.warning("change %s of %s was interrupted: it is undone now", interrupted.change, interrupted.actor)
         except (Refusal, HalfWritten) as error:
             if isinstance(error, RoleRefused) or _may_succeed_later(error):
                 raise
@@ -321,7 +323,7 @@ class Store:
         self.close()
 
 
-def _may_succeed_later(error: Exception) -> bool:
+def _may_succeed_later(error: Exception) -> TypeGuard[StorageFailed]:
     return isinstance(error, StorageFailed) and bool(error.data.get("retryable"))
 
 

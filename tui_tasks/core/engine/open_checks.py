@@ -166,6 +166,10 @@ def refuse_leftovers(files: OpenFiles, path: str) -> None:
         )
 
 
+_SHARED_BYTES: Final = 32 << 10
+"""Bytes: the least size of SQLite's `-shm` file."""
+
+
 @contextlib.contextmanager
 def refusing(path: str) -> Iterator[None]:
     """Translate errors of SQLite and the system, raised while a database is opened, into a refusal for people."""
@@ -194,10 +198,18 @@ def _reason(error: Exception, path: str) -> str | None:
         return "you may not write to it or to its folder, and `--read-only` reads it"
     if "unable to open" in str(error) and not os.access(path, os.R_OK):
         return os.strerror(errno.EACCES)
+    if "disk I/O error" in str(error) and _is_full(path):
+        return "its disk is full, free some space"
     if isinstance(error, UnicodeDecodeError):
         # SQLite's message quotes a damaged name.
         return error.object.decode(errors="replace")
     return error.strerror if isinstance(error, OSError) else str(error)
+
+
+def _is_full(path: str) -> bool:
+    """Return whether the disk lacks the room for the memory that the processes share beside a database."""
+    status = os.statvfs(os.path.dirname(path) or ".")
+    return status.f_bavail * status.f_frsize < _SHARED_BYTES
 
 
 def _written(path: str, log: str) -> tuple[int, int]:
