@@ -60,7 +60,7 @@ class AskDetail(TextDrawing):
         self._about: AskedTask | None = None
         self._working: TaskLine | None = None
         # Whether the agent has done something since it asked.
-        self._goes_on = False
+        self._goes_on = self._waits = False
         self._agent: Agent | None = None
         self._words: Sequence[Word] = ()
         self._draft = False
@@ -90,6 +90,7 @@ class AskDetail(TextDrawing):
         members = self.context.state.members if ask is not None else ()
         member = next((one for one in members if ask is not None and one.name == ask.agent), None)
         self._working, self._goes_on = (member.task, member.goes_on) if member is not None else (None, False)
+        self._waits = member is not None and member.state == "waiting"
         self._agent = message_queries.agent(db, ask.agent) if ask is not None else None
         self._words = last_words.words(db, ask.agent, _LOOKED_AT) if ask is not None else []
 
@@ -275,8 +276,10 @@ class AskDetail(TextDrawing):
         if ask.request is not None:
             return "it waits"
         is_other = working is not None and (self._about is None or self._about.uid != working.uid)
-        if working is None or not is_other or self._is_gone(ask):
+        if self._is_gone(ask):
             return ""
+        if working is None or not is_other:
+            return "it waits" if self._waits else ""
         return f"#{working.number} {'keeps running' if ask.expires_at is None or self._goes_on else 'waits'}"
 
     def _is_gone(self, ask: Ask) -> bool:
