@@ -292,8 +292,10 @@ class AskDetail(TextDrawing):
             said.append(f"{who} is paused.")
         if self._working is not None and ask.request is None and self._is_gone(ask):
             said.append(f"#{self._working.number} stands still: {who} is gone.")
-        elif small and (words := self.meanwhile):
-            said.append(f"{words[0].upper()}{words[1:]}{'' if ask.request is not None else ' meanwhile'}.")
+        elif small and ask.request is not None and self.meanwhile:
+            said.append("It waits.")
+        elif small and self.meanwhile.startswith("#"):
+            said.append(f"{self.meanwhile} meanwhile.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))
