@@ -397,7 +397,7 @@ async def test_u_takes_back_what_was_put_off_and_the_cursor_goes_to_it_where_the
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a", "z", "u")
         assert said(app) == "claude-1's question waits again. u again undoes what you did before."
-        assert app.screen.ask.agent == "claude-1" and "later" not in shown(app)
+        await until(pilot, lambda: app.screen.ask.agent == "claude-1" and "later" not in shown(app))
         await settle(pilot, "z", "escape")
         assert "1 question " in counts_line(app) and "1 later" in counts_line(app)
         assert local_values.put_off(app.link.db, NOW) == {asks(app)["claude-1"].uid: NOW + HOUR}

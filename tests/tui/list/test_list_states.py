@@ -8,6 +8,7 @@ import pytest
 
 from tests.tui.driving import lines, opened, order, press, said, shown, until, write
 from tests.tui.plan import NOW, at
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -69,6 +70,18 @@ async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make
     app = make_app(tmp_path / "t.db")
     async with opened(app, (80, 24)) as pilot:
         with Store(str(tmp_path / "t.db")) as store:
+            home = task_queries.find_list(store.db, "todo")
+            store.commit(AddTask("from an agent", home.uid), actor="claude-1", now=NOW)
+        await until(pilot, lambda: any("from an agent" in line for line in lines(app)))
+
+
+async def test_an_empty_screen_goes_on_where_the_list_of_the_first_tasks_is_gone_before_it_looks(tmp_path, make_app):
+    app = make_app(tmp_path / "t.db")
+    async with opened(app, (80, 24)) as pilot:
+        with Store(str(tmp_path / "t.db")) as store:
+            gone = EnsureList("Gone", "task")
+            store.commit(AddTask("one", new_list=gone), AddTask("two", new_list=gone), actor="claude-1", now=NOW)
+            store.commit(Undo(), actor="claude-1", now=NOW)
             home = task_queries.find_list(store.db, "todo")
             store.commit(AddTask("from an agent", home.uid), actor="claude-1", now=NOW)
         await until(pilot, lambda: any("from an agent" in line for line in lines(app)))

@@ -193,12 +193,12 @@ class Navigation:
             self.show_list(self.first_list())
             return
         if (here is None or not here.total) and not self.pane.is_busy:
-            elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
-            if changes.all:
-                elsewhere = self.first_list() or None
-            home = self._state.lists[elsewhere] if elsewhere is not None else None
-            if elsewhere is not None and home is not None and home.total and self._state.projects.has(home.project):
-                self.show_list(elsewhere)
+            created = [entry.list_id for entry in changes.entries if entry.kind == "task.created"]
+            numbers = [self.first_list()] if changes.all else created
+            # The list of a task may be gone again.
+            home = next((self._state.lists[number] for number in numbers if number in self._state.lists), None)
+            if home is not None and home.total and self._state.projects.has(home.project):
+                self.show_list(home.id)
 
     # Panes
 
