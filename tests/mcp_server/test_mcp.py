@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
 from tui_tasks.core.unjournaled import connections
+from tui_tasks.mcp_server.stdio import StrictLines
 
 
 def test_a_call_gives_a_result_that_another_call_can_use(client: Driven) -> None:
@@ -250,3 +252,16 @@ def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> No
         server.stdin.close()
         assert server.wait(DEADLINE) == 0
         assert server.stderr.read() == b""
+
+
+def test_a_wrong_line_whose_answer_nobody_reads_any_more_ends_as_a_client_that_is_gone_does() -> None:
+    async def read_wrong_line() -> None:
+        lines = StrictLines.__new__(StrictLines)
+        lines._input = io.BytesIO(b'{"jsonrpc": "2.0", "id": 1, "meth')
+        lines.write, client = anyio.create_memory_object_stream[Any](0)
+        client.close()
+        async for _ in lines:
+            pytest.fail("no message")
+
+    with pytest.raises(BrokenPipeError):
+        anyio.run(read_wrong_line)

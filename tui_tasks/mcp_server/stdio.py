@@ -105,7 +105,10 @@ class StrictLines:
     async def _refuse(self, line: bytes, refused: Refusal) -> None:
         data = types.ErrorData(code=_CODES[type(refused)], message=f"{refused.code}: {refused.message}")
         error = types.JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=data)
-        await self.write.send(SessionMessage(error))
+        try:
+            await self.write.send(SessionMessage(error))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise BrokenPipeError from None  # nobody reads replies any more
 
 
 def _message(line: bytes) -> str:
