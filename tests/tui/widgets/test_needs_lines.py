@@ -122,4 +122,9 @@ async def test_of_what_is_proposed_all_is_named_in_its_row_and_what_is_new_in_th
 
     async with opened(make_app(in_order(tmp_path / "auth.db", steps).path), (120, 40)) as pilot:
         assert "proposed #11 #12" in counts_line(pilot.app)
-        assert "3 new tasks? #10 Rewrite it, #11 Test a, #12 Test b " in above(pilot.app)
+        row = above(pilot.app).splitlines()[-1].split("  ")
+        assert [part.strip() for part in row if part.strip()][-3:] == [
+            "3 new tasks? #10 Rewrite it, #11 Test a, #12 Test b",
+            "bot",
+            "31m",
+        ]

@@ -168,13 +168,14 @@ class NeedsEntries:
         kinds = {part.row.kind for part in parts}
         what = f"{kinds.pop()}s" if len(kinds) == 1 else "proposals"
         first, *others = [self._held(part) for part in parts[: 1 + _NUMBERS]]
+        makers = dict.fromkeys(one.aside for one in (first, *others))
         more = need.count - 1 - len(others)
         asked, end = f"{need.count:,} new {what}? {first.number} {first.brief}", f" +{more:,}" * bool(more)
         whole, cut, numbers = (
             ", ".join((asked, *(f"{one.number} {one_line(one.brief, cells)}".rstrip() for one in others))) + end
             for cells in (_SHORT_NAME, _SHORT_NAME // 2, 0)
         )
-        return self._entry(need, "", whole, "", cut, numbers)
+        return self._entry(need, "", whole, first.aside if len(makers) == 1 and not more else "", cut, numbers)
 
     def _failed_job(self, need: Need) -> NeedEntry:
         job = need.row
