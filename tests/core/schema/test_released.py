@@ -261,3 +261,19 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(older: Path, monkeypatc
     assert rows(older) == before
     with Store(str(older)) as store:
         sound(store)
+
+
+def test_a_program_that_has_a_database_open_while_a_newer_one_upgrades_it_answers_no_more_and_says_why(talk, other):
+    talk.ok("tasklist:add_task", name="before")
+    other.ok("tasklist:add_task", name="of the newer one")
+    with closing(connect(talk.store.path)) as step:
+        step.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+    other.ok("tasklist:add_task", name="of the newer one, after its step")
+    path, entries = talk.store.path, journal.newest(talk.store.db)
+    newer = (
+        f"{path} was upgraded by a newer tui-tasks (schema {SCHEMA + 1}; this one knows {SCHEMA}): restart with that"
+    )
+    for tool in ("tasklist:display", "control:undo", "tasklist:clear"):
+        refused = talk.refused(tool)
+        assert (refused["code"], refused["message"], refused["data"]["retryable"]) == ("storage_error", newer, False)
+    assert journal.newest(talk.store.db) == entries

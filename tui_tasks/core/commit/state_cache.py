@@ -10,6 +10,7 @@ from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.commit import database_clock, journal
+from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
@@ -237,10 +238,15 @@ class StateCache:
 
 
 def current_cache(db: Database, before: StateCache | None) -> StateCache:
-    """Return the cache for the open transaction: `before` if the state is unchanged since, otherwise a new one."""
+    """Return the cache for the open transaction: `before` if the state is unchanged since, otherwise a new one.
+
+    Raises:
+        StorageFailed: a newer version of this program has upgraded the database.
+    """
     head = journal.head(db)
     if before is not None and (before.seq, before.hash) == head and not before.is_full:
         return before
+    open_checks.refuse_upgraded(db.scalar("PRAGMA user_version"), db.path)
     cache = StateCache(db, *head)
     if before is not None:
         cache.take_over(before)

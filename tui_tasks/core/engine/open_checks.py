@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
-from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 SCHEMA: Final = 8
@@ -94,6 +94,20 @@ def refuse_other(head: Head, path: str) -> None:
         )
     if not head.is_empty and head.application != APPLICATION_ID:
         raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
+
+
+def refuse_upgraded(version: int, path: str) -> None:
+    """Refuse a database that a newer version of this program has upgraded since it was opened: what that writes may
+    mean something else.
+
+    Raises:
+        StorageFailed: it did.
+    """
+    if version > SCHEMA:
+        raise StorageFailed(
+            f"{path} was upgraded by a newer tui-tasks (schema {version}; this one knows {SCHEMA}): restart with that",
+            retryable=False,
+        )
 
 
 def refuse_unopened(path: str, *, read_only: bool) -> None:
