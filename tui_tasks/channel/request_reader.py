@@ -9,7 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Collection
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -238,11 +238,11 @@ class PendingRequest(msgspec.Struct):
     note: str | None = None
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True):
     """The requests of one line, and whether the line is a batch."""
 
     requests: list[PendingRequest]
-    is_batch: bool
+    is_batch: bool = False
 
     @property
     def writes(self) -> bool:
@@ -273,7 +273,7 @@ class RequestReader:
         if isinstance(value, RefusedValue):
             value, unread = value.value, value.refusal
         if not isinstance(value, list):
-            return Line([self._parse_request(value, unread)], is_batch=False)
+            return Line([self._parse_request(value, unread)])
         if not 1 <= len(value) <= MAX_BATCH:
             size = f"a batch holds 1 to {MAX_BATCH:,} requests, not {len(value):,}"
             return self._refused_line(unread or InvalidRequest(size))
@@ -288,7 +288,7 @@ class RequestReader:
         return Line(pending_requests, is_batch=True)
 
     def _refused_line(self, refusal: Refusal) -> Line:
-        return Line([PendingRequest(None, self._identity.agent, refusal=refusal)], is_batch=False)
+        return Line([PendingRequest(None, self._identity.agent, refusal=refusal)])
 
     def _parse_request(self, value: Any, unread: Refusal | None) -> PendingRequest:
         """Return the request of a JSON value; `unread`: why it is refused unread."""

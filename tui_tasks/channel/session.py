@@ -142,9 +142,7 @@ class Session:
         now = self.clock()
         self.look_at_checks()
         waiting: list[Waiting] = []
-        writes = not self.identity.read_only and any(
-            pending.writes for pending_requests, _ in lines for pending in pending_requests
-        )
+        writes = not self.identity.read_only and any(line.writes for line in lines)
         replies = None if writes else self._read(lines, now, waiting)
         if replies is None:
             try:
@@ -324,6 +322,9 @@ _in_steps: Final = attrgetter("in_steps")
 
 def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
     """Group lines that are written in one transaction; a line that may be written in steps is a group of its own."""
+    if not any(pending.in_steps for line in lines for pending in line.requests):
+        yield lines
+        return
     for alone, together in groupby(lines, _in_steps):
         group = list(together)
         yield from ([line] for line in group) if alone else [group]

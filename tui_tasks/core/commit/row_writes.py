@@ -57,8 +57,10 @@ def _empty_value(name: str) -> Any:
 
 
 _FIELDS: Final = Task.__struct_fields__
-# What stands in a task's struct where its row has an empty field, or none: objects of which there is only one.
-_EMPTY_VALUES: Final = tuple(map(_empty_value, _FIELDS))
+# How many of the first fields every task has; and what stands in the others where the row has an empty field, or none:
+# objects of which there is only one.
+_ALWAYS: Final = _FIELDS.index("key")
+_EMPTY_VALUES: Final = tuple(map(_empty_value, _FIELDS[_ALWAYS:]))
 
 
 @cache
@@ -75,8 +77,9 @@ def _insert(entity: str, names: tuple[str, ...], *, row: tuple[str, ...] = ()) -
 
 @cache
 def _insert_new_task(has_value: tuple[bool, ...]) -> Statement:
-    """Return the statement for the fields of a task that have a value."""
-    return _insert("task", tuple(compress(_FIELDS, has_value)), row=_FIELDS)
+    """Return the statement for a task; `has_value`: which of the fields after the first have a value."""
+    names = (*_FIELDS[:_ALWAYS], *compress(_FIELDS[_ALWAYS:], has_value))
+    return _insert("task", names, row=_FIELDS)
 
 
 def _given(entity: str, row: dict[str, Any]) -> tuple[str, ...]:
@@ -219,7 +222,7 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
 def add_task(db: Database, task: Task) -> None:
     """Insert a new task, as `apply` does, but without a dictionary of its fields, which would double the time."""
     row = astuple(task)
-    db.run(_insert_new_task(tuple(map(is_not, row, _EMPTY_VALUES))), row)
+    db.run(_insert_new_task(tuple(map(is_not, row[_ALWAYS:], _EMPTY_VALUES))), row)
     _follow_new_task(db, task.uid, task.list_id, task.status, task.depends_on)
 
 

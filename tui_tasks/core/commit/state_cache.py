@@ -233,8 +233,9 @@ class StateCache:
 
     def follow_new_task(self, task: Task) -> None:
         """Update the rank of the last task of a new task's list."""
-        if task.list_id in self._last_ranks:
-            self._last_ranks[task.list_id] = max(self._last_ranks[task.list_id] or "", task.rank)
+        last = self._last_ranks.get(task.list_id, task.rank)
+        if last is None or last < task.rank:
+            self._last_ranks[task.list_id] = task.rank
 
 
 def current_cache(db: Database, before: StateCache | None) -> StateCache:

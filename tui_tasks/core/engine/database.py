@@ -377,7 +377,8 @@ class Database:
 
     def changes(self) -> int:
         """Return how many rows were written since the database was opened, without the additions of `add`."""
-        return int(self._connection.total_changes - self._uncounted)
+        total: int = self._connection.total_changes
+        return total - self._uncounted
 
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
         """Copy the database, as of one moment, into a new file, `pages` at a step.
