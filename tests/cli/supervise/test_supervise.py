@@ -663,6 +663,9 @@ def test_a_tasks_fields_are_taken_away_as_they_are_given(run: Run, database: Pat
     assert printed_json(run, "edit 2 -#d #e")["tags"] == ["e"]
     changed = printed_json(run, "edit 2 'Two, anew #c' --clear tags --clear agent --clear description")
     assert (changed["name"], changed["tags"], changed["agent"], changed["depends_on"]) == ("Two, anew", ["c"], None, [])
+    assert printed_json(run, "edit 2 '@ann after #1 #f'")["agent"] == "ann"
+    changed = printed_json(run, "edit 2 '@none after none #none'")
+    assert (changed["name"], changed["tags"], changed["agent"], changed["depends_on"]) == ("Two, anew", [], None, [])
     assert printed_json(run, "status 2 cancelled 'not needed'")["status"] == "cancelled"
     assert printed_json(run, "status 2 pending")["status"] == "pending"
 

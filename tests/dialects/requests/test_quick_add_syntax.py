@@ -11,6 +11,7 @@ from tui_tasks.dialects.requests.quick_add_syntax import (
     fields,
     fields_in_title,
     parse,
+    split_cleared,
     split_removed,
     title_hint,
 )
@@ -74,6 +75,18 @@ def test_a_plain_title_waits_for_no_expression_to_be_compiled(monkeypatch):
 )
 def test_a_tag_is_removed_by_a_minus_before_it(text, kept, removed):
     assert (" ".join(split_removed(text)[0].split()), split_removed(text)[1]) == (kept, removed)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "cleared"),
+    [
+        ("Ship it @none After  none #none", "Ship it", ("agent", "after", "tags")),
+        ("@none @None", "", ("agent",)),
+        (r"\@none after noneone x#none #nonesuch", r"\@none after noneone x#none #nonesuch", ()),
+    ],
+)
+def test_the_word_none_clears_a_field(text, kept, cleared):
+    assert (" ".join(split_cleared(text)[0].split()), split_cleared(text)[1]) == (kept, cleared)
 
 
 @pytest.mark.parametrize("text", ["due:whenever", "due:2026-13-01", "due:fri 25:00", "estimate:0", "estimate:soon"])

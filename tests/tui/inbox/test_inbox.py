@@ -406,6 +406,26 @@ async def test_u_takes_back_what_was_put_off_and_the_cursor_goes_to_it_where_the
         assert local_values.put_off(app.link.db, NOW) == {}
 
 
+async def test_u_takes_back_a_put_off_though_the_screen_follows_what_was_written_of_it_meanwhile(
+    plan, make_app, monkeypatch
+):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "z")
+        put_off, remember = app.state.seen.put_off, app.link.remember
+        assert put_off
+
+        async def follow_first(key, value):
+            if key == local_values.SEEN:
+                app.state.seen.put_off = put_off
+            await remember(key, value)
+
+        monkeypatch.setattr(app.link, "remember", follow_first)
+        await settle(pilot, "u")
+        await until(pilot, lambda: "2 questions" in counts_line(app) and "later" not in counts_line(app))
+        assert local_values.put_off(app.link.db, NOW) == {}
+
+
 async def test_a_screen_that_only_reads_counts_what_is_put_off_elsewhere_as_that_screen_does(plan, make_app):
     app, watch = make_app(plan.path), make_app(plan.path, read_only=True)
     async with app.run_test(size=(120, 40)) as pilot, watch.run_test(size=(120, 40)) as other:

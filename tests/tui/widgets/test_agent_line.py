@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from tui_tasks.text.glyphs import AGENT_LOOKS
+from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.needs.agent_entries import AgentEntry
 from tui_tasks.tui.painting.styles import Group
 from tui_tasks.tui.widgets.agent_line import agent_groups, agent_rows
@@ -163,6 +164,16 @@ def test_those_that_have_finished_stand_last_where_there_is_room():
     assert line(50, MANY[1], finished=[done, done]) == " ? claude-2 waiting #7  – codex-1 finished"
     assert line(40, MANY[1], finished=[done]) == " ? claude-2 waiting #7"
     assert line(80, finished=[done]) == " no agent connected  – codex-1 finished"
+
+
+def test_what_has_finished_stands_whole_or_not_at_all_whatever_names_and_words_fill_the_line():
+    done = replace(entry("idle", "codex-1"), word="finished", mark="–")
+    named = replace(entry("working", "dora", "#44", TESTS), name="Keep the old behaviour behind a flag or drop it")
+    for width in range(30, 140):
+        for shown in ((named,), (MANY[1], named, MANY[5]), MANY[1:3], MANY[:4]):
+            text = line(width, *shown, finished=[done, done])
+            assert cell_len(text) <= width, text
+            assert text.count("–") == text.count("codex-1 finished")
 
 
 def test_an_agent_that_works_on_after_a_question_shows_both():

@@ -74,7 +74,8 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
         raise InvalidArgument("name", "a task needs a title")
     fields = _field_arguments(session, draft)
     made = request(session, "shell:add", name=draft.name, description=description, **fields)
-    _print_task(session, "added", made, as_json=as_json)
+    held = ", held until you accept it in the inbox" if made["held"] else ""
+    print_result(f"added {_titled(made)}{_elsewhere(session, made['list'])}{held}", made, as_json=as_json)
 
 
 def _elsewhere(session: Session, handle: str) -> str:
@@ -109,13 +110,14 @@ def edit(session: Session, reference: str, words: str, more: Edit, *, as_json: b
         InvalidArgument: nothing is to change, or a word is wrong.
     """
     words, untag = quick_add_syntax.split_removed(words)
+    words, clear = quick_add_syntax.split_cleared(words)
     draft = _parsed_words(session, words)
-    if draft == quick_add_syntax.Draft() and more == Edit() and not untag:
+    if draft == quick_add_syntax.Draft() and more == Edit() and not (untag or clear):
         raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or an option")
     task = find_task(session, reference)
     arguments = _field_arguments(session, draft)
     arguments["not_after"] = [find_task(session, each).uid for each in more.not_after]
-    arguments |= {"untag": [*more.untag, *untag], "clear": list(more.clear)}
+    arguments |= {"untag": [*more.untag, *untag], "clear": [*more.clear, *clear]}
     arguments |= {"name": draft.name or None, "description": more.description}
     changed = request(session, "shell:edit", uid=task.uid, **arguments)
     _print_task(session, _word("changed", task, changed), changed, as_json=as_json)

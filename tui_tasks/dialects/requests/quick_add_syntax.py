@@ -21,6 +21,9 @@ _FIELD: Final = f"(?:{'|'.join(FIELDS)}):"
 _WORD: Final = rf'[#@]"[^"\n]*"(?=\s|$)|(?i:{_FIELD}"[^"\n]*"|due:[^\s"]+\s+\d{{1,2}}:\d\d)(?=\s|$)|\S+'
 # `-#tag` takes a tag off where a task is edited.
 _REMOVED: Final = r'(?<!\S)-#(?:"([^"\n]+)"|([^\s"]\S*))(?!\S)'
+# The words that clear a field in an edit, as `due:none` does, and the field of each.
+_CLEARED: Final = r"(?i)(?<!\S)(#none|@none|after\s+none)(?!\S)"
+_CLEARED_BY: Final = {"#": "tags", "@": "agent", "a": "after"}
 # Where the next tag begins in `a#b` and `a,#b`.
 _NEXT_TAG: Final = r"(?<=\w),?#(?=\w)"
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
@@ -121,6 +124,14 @@ def split_removed(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     tags = [quoted or tag for quoted, tag in re.findall(_REMOVED, text)]
     return re.sub(_REMOVED, " ", text), tuple(dict.fromkeys(tags))
+
+
+def split_cleared(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return an edit without its words `#none`, `@none` and `after none`, and the fields that these clear."""
+    if "none" not in text.lower():
+        return text, ()
+    fields = [_CLEARED_BY[word[0].lower()] for word in re.findall(_CLEARED, text)]
+    return re.sub(_CLEARED, " ", text), tuple(dict.fromkeys(fields))
 
 
 def title_hint(title: str, of_list: str) -> str:

@@ -129,9 +129,14 @@ def _draw(context: Context) -> None:
 
 async def _remember(context: Context) -> None:
     """Keep when the human looked, and what they have dismissed."""
-    seen, looked = context.state.seen, context.state.seen.looked
-    await context.link.remember(local_values.SEEN, seen.dismissed_at)
-    await context.link.remember(local_values.DISMISSED, seen.dismissed)
-    await context.link.remember(local_values.PUT_OFF, seen.put_off)
-    await context.link.remember(local_values.UNSEEN, seen.unseen)
-    await context.link.remember(local_values.LOOKED, {"seq": looked.seq, "at": looked.at})
+    seen = context.state.seen
+    # Taken before the first is written: meanwhile the screen follows what other screens have written.
+    values = {
+        local_values.SEEN: seen.dismissed_at,
+        local_values.DISMISSED: seen.dismissed,
+        local_values.PUT_OFF: seen.put_off,
+        local_values.UNSEEN: seen.unseen,
+        local_values.LOOKED: {"seq": seen.looked.seq, "at": seen.looked.at},
+    }
+    for key, value in values.items():
+        await context.link.remember(key, value)

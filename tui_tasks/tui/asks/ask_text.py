@@ -130,6 +130,10 @@ def tool_asked_for(ask: Ask) -> str:
     return safe_line((ask.request or {}).get("tool") or "", 16) if ask.is_permission else ""
 
 
+_BAR: Final = "│"
+"""What a shell puts before each line that another has written (`cli/person_rights`)."""
+
+
 def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
     """Return in one line what an agent waits for: the tool and its command, or the question.
 
@@ -163,8 +167,10 @@ def _unhidden(text: str, *, is_prose: bool, ascii_only: bool) -> str:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    """Return lines of prose in one: `Push to prod? · It is Friday.`"""
-    return " · ".join(line.strip() for line in lines if line.strip())
+    """Return lines of prose in one: `Push to prod? · It is Friday.` What stands behind a bar there is quoted."""
+    texts = (line.strip() for line in lines)
+    quoted = (f"“{text[1:].strip()}”" if text.startswith(_BAR) else text for text in texts if text.strip(f"{_BAR} "))
+    return " · ".join(quoted).replace(": · ", ": ")
 
 
 def _gist(given: Any) -> str:

@@ -202,8 +202,8 @@ class AgentEntries:
 
     def finished(self) -> Iterator[AgentEntry]:
         """Yield the entries of those that have finished since the human last looked, the last one first."""
-        since = self.context.state.seen.since
-        left = (member for member in self.context.state.present if (member.left_at or 0) > since)
+        since, states = self.context.state.seen.since, self._states(self.context.clock.now())
+        left = (member for member, shown in states if shown != "ready" and (member.left_at or 0) > since)
         for member in sorted(left, key=lambda member: -(member.left_at or 0)):
             if agent_states.has_finished(member):
                 yield self._entry(member, "idle", "finished", has_task=False)
@@ -286,7 +286,7 @@ class AgentEntries:
             assert member.session is not None
             self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
             return self._entry(member, "working", said="starts")
-        is_there = member.is_there or shown in ("waiting", "asking", "working")
+        is_there = member.is_there or shown in ("waiting", "asking", "working", "ready")
         if not is_there:
             return None
         if shown == "ended":

@@ -80,7 +80,8 @@ class EntriesFound:
         title, words = entry.title.casefold(), text.split()
         if entry.is_last:
             return 7
-        if text in (title, entry.word) or not words:
+        # Of `List: later` the name, which a person has given, goes before the words by which actions are found.
+        if text in (title, entry.word, title.partition(": ")[2]) or not words:
             return 0
         if title.startswith(text) or (entry.word and entry.word.startswith(text)):
             return 1

@@ -133,7 +133,7 @@ def agent_groups(
         words = "no agent at work" if context.link.as_of is not None else "no agent connected"
         groups, left = [Group([(words, "$muted")], act)], width - 2 - len(words)
     else:
-        shown, left = _shown(entries, width)
+        shown = _shown(entries, width)
         more = _more(entries[len(shown) :], gap)
         room = width - 2 - (cell_len(more) if more else 0)
         names, said = _shares(shown, room, len(gap))
@@ -144,6 +144,7 @@ def agent_groups(
         groups = _with_idle_as_one(groups, shown)
         if more:
             return [*groups, Group([(more.strip(), "$muted")], act, gap if len(more) > len(more.strip()) + 1 else " ")]
+        left = width - 2 - _cells(groups)
     for entry in finished:
         last = Group(entry.parts(0, 0, width, ascii_only=context.ascii_only), entry.act, gap)
         left -= last.size + len(gap)
@@ -170,10 +171,8 @@ def _more(rest: Sequence[AgentEntry], gap: str) -> str:
     return f"{gap}+{len(rest)} idle" if all(entry.state == "idle" for entry in rest) else f" +{len(rest)}"
 
 
-def _shown(entries: Sequence[AgentEntry], width: int) -> tuple[list[AgentEntry], int]:
-    """Return the entries that are shown, in the longest form in which all that are not idle fit, and how many cells
-    they leave.
-    """
+def _shown(entries: Sequence[AgentEntry], width: int) -> list[AgentEntry]:
+    """Return the entries that are shown, in the longest form in which all that are not idle fit."""
     first, gap = entries[: width // _LEAST_ENTRY], _gap(width)
     room = width - 2 + gap
     busy = sum(entry.state != "idle" for entry in entries)
@@ -195,7 +194,7 @@ def _shown(entries: Sequence[AgentEntry], width: int) -> tuple[list[AgentEntry],
     number = max(1, number)
     if words < _ROOM_FOR_WORDS or number < len(entries):
         number = min(number, busy or number)
-    return list(form[:number]), room - sum(sizes[:number])
+    return list(form[:number])
 
 
 def _cells(groups: Sequence[Group]) -> int:
