@@ -231,3 +231,12 @@ def test_what_can_be_taken_back_asks_nobody(database) -> None:
     with screen(database):
         for line in ("decline 2 no", "lists new x", "agents pause bob", "agents message bob x"):
             assert main(shlex.split(line)) == 0
+
+
+def test_a_task_that_a_program_adds_to_a_list_under_review_is_said_to_be_held(database, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(callers, "has_terminal", lambda: False)
+    assert main(["add", "One more", "--list", "work"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("added #") and said.endswith("  One more, held until you accept it in the inbox\n")
+    assert main(["add", "Another", "--list", "tasklist"]) == 0
+    assert "held" not in capsys.readouterr().out

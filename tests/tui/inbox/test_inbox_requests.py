@@ -184,6 +184,13 @@ def test_a_preview_shows_the_edit_that_is_asked_for_as_the_inbox_does():
     assert whole[2:] == ["text changes:", "│ x", "- old", "+ new␛[2J"]
 
 
+def test_what_stands_behind_a_bar_is_quoted_where_lines_are_one():
+    questions = [{"question": "Start on #53:\n│ Race me\nTyped at pts/1"}, {"question": "And then?"}]
+    request = {"kind": "question", "questions": questions, "is_whole": True}
+    ask = Ask(1, "a", "claude-1", "1. Start on #53", (), None, NOW, None, "open", None, None, request)
+    assert ask_text.request_line(ask) == "2 questions: Start on #53: “Race me” · Typed at pts/1 · And then?"
+
+
 def test_several_questions_of_a_program_are_one_line_with_their_number():
     questions = [
         {"question": "Which db?", "options": [{"label": "sqlite"}, {"label": "postgres"}]},

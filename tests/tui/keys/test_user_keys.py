@@ -81,6 +81,14 @@ def test_an_action_without_a_key_has_a_word_that_the_palette_finds_it_by():
             assert first.word == action.word
 
 
+def test_the_palette_finds_a_list_by_its_name_before_the_words_of_actions():
+    actions = [PaletteEntry(each.title, words=each.also, word=each.word) for each in ACTIONS.values()]
+    for name in ("later", "new", "move"):
+        found = EntriesFound([*actions, PaletteEntry(f"List: {name}")], name).first(2)
+        assert f"List: {name}" in [row.entry.title for row in found], name
+    assert EntriesFound([*actions, PaletteEntry("List: later")], "later").first(1)[0].entry.title == "List: later"
+
+
 def test_dangerous_actions_have_no_key():
     dangerous = {"log_compact", "this_list", "take_back", "log_take_back", "agent_take_back", "ask_all", "ask_always"}
     assert {name for name in dangerous if ACTIONS[name].keys} == set()
