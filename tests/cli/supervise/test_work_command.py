@@ -191,6 +191,8 @@ def test_what_is_not_committed_is_refused_or_committed_with_a_message(run: Run, 
 
 def test_a_conflict_is_told_in_one_line_and_handed_back_to_the_agent(run: Run, database: Path, place: Place) -> None:
     commit(place.root, "Ours", a_txt="ours\n")
+    last = run("work review 1")[1].splitlines()[-1]
+    assert last.startswith("`tui-tasks work merge 1 --hand-back` sends the conflict")
     status, _, told = run(f"work merge 1 {seen(place)}")
     assert status == 1 and "conflicts with main in a.txt" in told and told.count("\n") == 1
     assert state(database) == "conflict"

@@ -105,6 +105,8 @@ def _review(options: argparse.Namespace) -> None:
         does = "sets the task done" if review.adds_nothing else "merges exactly this"
         named = work_queries.reference(store.db, work, task.number)
         then = f"`tui-tasks work merge {named}{more} --reviewed {review.version}` {does}"
+        if review.conflicts:
+            then = f"`tui-tasks work merge {named} --hand-back` sends the conflict to the agent, to resolve it"
         try:
             acceptance.check_can_merge(work, go_on=True)
         except Conflict as refused:
