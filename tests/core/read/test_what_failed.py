@@ -163,6 +163,20 @@ class Day:
         return line.group
 
 
+def test_of_a_failed_task_whose_work_waits_for_review_that_is_told_and_not_that_its_agent_is_at_work(
+    store: Store, clock: Clock
+) -> None:
+    day = Day(store, clock)
+    uid = day.fail("Write it")
+    (work,) = day.commit("human", StartWork(uid, "robot", "/repo", "/trees/1", branch="task/1", base="main"))
+    day.commit("system", RunWork(work.uid, prompt="Do it"))
+    said = "; ".join(line.text for line in day.digest().lines if line.task == uid)
+    assert said.endswith(f"; {work.agent} is at work on it")
+    day.commit("system", WorkReady(work.uid))
+    said = "; ".join(line.text for line in day.digest().lines if line.task == uid)
+    assert "is at work on it" not in said and "its work waits for review" in said
+
+
 def test_of_a_day_with_lapsed_claims_only_what_has_failed_is_told_and_counted_as_failed(
     store: Store, clock: Clock, jobs: Jobs
 ) -> None:

@@ -127,7 +127,7 @@ async def test_after_the_last_question_l_stays_in_the_inbox_and_enter_goes_back(
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "1", "y")
         assert asks(app)["claude-2"].answer == "approve"
-        assert 'answered just now: "approve"' in shown(app) and "That was the last." in said(app)
+        assert 'answered just now: "approve"' in shown(app) and "That was the last question." in said(app)
         await settle(pilot, "l")
         assert isinstance(app.screen, Inbox)
         assert said(app) == "h has gone back to no question. j moves down."

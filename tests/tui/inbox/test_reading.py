@@ -154,7 +154,7 @@ async def test_ten_questions_are_answered_in_a_row_by_ten_keys_once_each_was_rea
         await settle(pilot, "a")
         for _ in range(10):
             await press(app, pilot, "1" if app.screen.questions.view.options else "y", LATE)
-        assert ask_queries.open_asks(app.link.db) == [] and "That was the last." in said(app)
+        assert ask_queries.open_asks(app.link.db) == [] and "That was the last question." in said(app)
 
 
 async def test_keys_typed_ahead_of_an_answer_reach_no_other_question(plan, make_app):

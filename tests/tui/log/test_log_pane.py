@@ -301,8 +301,8 @@ async def test_where_the_human_last_looked_stands_between_what_was_before_and_si
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "── 19:58  all seen until here ───" in shown(app)
-        at_mark = texts(app).index("all seen until here")
+        assert "── 19:58  you last looked here ───" in shown(app)
+        at_mark = texts(app).index("you last looked here")
         assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending → in progress"]
 
 
@@ -318,7 +318,7 @@ async def test_the_rule_says_since_when_all_lines_on_screen_are_new(plan, make_a
         await until(pilot, lambda: "and on 9" in shown(app))
         is_rule = re.compile("─ (Log )?since 19:58 (· [0-9]+ rows above|↑)").match
         (rule,) = filter(is_rule, lines(app))
-        assert "all seen until here" not in shown(app), rule
+        assert "you last looked here" not in shown(app), rule
         hidden = int(re.search("([0-9]+) rows|↑([0-9]+)", rule).group(1 if size[0] >= 80 else 2))
         mark = next(app.pane._entries.marks())
         newer = [row for row in app.pane.row_list.rows_held if row.seq > mark.seq]
@@ -334,10 +334,10 @@ async def test_all_seen_takes_the_mark_away_until_something_happens(plan, make_a
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "full_stop")
-        assert "all seen until here" not in shown(app)
+        assert "you last looked here" not in shown(app)
         by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
-        assert texts(app)[-3:] == ["running tests 14/22", "all seen until here", "and on"]
+        assert texts(app)[-3:] == ["running tests 14/22", "you last looked here", "and on"]
 
 
 async def test_it_follows_what_comes_in(plan, make_app):
@@ -516,7 +516,7 @@ async def test_the_filter_keeps_what_is_wanted(plan, make_app):
             await settle(pilot, "slash")
             app.query_one("#log FilterWords").value = words
             await settle(pilot, "enter")
-            shown_now = [text for text in texts(app) if text != "all seen until here"]
+            shown_now = [text for text in texts(app) if text != "you last looked here"]
             if kept is None:
                 assert len(shown_now) == 10, words
             else:
@@ -612,7 +612,7 @@ async def test_failures_of_an_agent_programs_tools_and_turns_are_told_in_words_a
         ):
             app.query_one("#log FilterWords").value = words
             await settle(pilot)
-            assert [text for text in texts(app) if text != "all seen until here"][-2:] == found, words
+            assert [text for text in texts(app) if text != "you last looked here"][-2:] == found, words
 
 
 async def test_a_filter_that_means_nothing_says_so(plan, make_app):
@@ -643,7 +643,7 @@ async def test_a_rare_word_is_looked_for_piece_by_piece(plan, make_app, monkeypa
         await settle(pilot)
         log_of(app).filter_by("inventory kind:new")
         await until(pilot, lambda: "Inventory GA usage" in texts(app))
-        assert [text for text in texts(app) if text != "all seen until here"] == ["Inventory GA usage"]
+        assert [text for text in texts(app) if text != "you last looked here"] == ["Inventory GA usage"]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -653,9 +653,9 @@ async def test_a_filter_of_the_log_that_finds_nothing_says_so_until_an_entry_mat
         await settle(pilot, "slash", *"zebra", "enter")
         said_so = "Nothing matches “zebra”: Esc clears the filter."
         await until(pilot, lambda: said_so in " ".join(shown(app).split()))
-        assert "all seen until here" not in shown(app)
+        assert "you last looked here" not in shown(app)
         by_agent(plan, "claude-1", LogTask(plan[5], "a zebra"))
-        await until(pilot, lambda: texts(app) == ["all seen until here", "a zebra"])
+        await until(pilot, lambda: texts(app) == ["you last looked here", "a zebra"])
         await settle(pilot, "escape")
         assert "Nothing matches" not in shown(app) and len(texts(app)) > 2
 
@@ -664,7 +664,7 @@ async def test_a_filtered_log_goes_on_following_when_its_last_line_is_the_mark_o
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "slash", *"inventory kind:new", "enter")
-        await until(pilot, lambda: texts(app) == ["Inventory GA usage", "all seen until here"])
+        await until(pilot, lambda: texts(app) == ["Inventory GA usage", "you last looked here"])
         assert log_of(app).following
         by_agent(plan, "claude-1", AddTask("Inventory of all", plan.list_uid))
         await until(pilot, lambda: texts(app)[-1] == "Inventory of all")

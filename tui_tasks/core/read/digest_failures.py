@@ -129,7 +129,8 @@ def _task_now(db: Database, one: _Failure) -> str:
     if line is not None and line.who not in (one.who, vocab.HUMAN):
         return f"{line.who} has done it since"
     if one.status == "in_progress" and (line := list_pages.line(db, one.task or "")) is not None and line.who:
-        return f"{line.who} is at work on it"
+        waits = any(work.state in ("ready", "conflict") for work in work_queries.of_task(db, line.uid))
+        return "its work waits for review" if waits else f"{line.who} is at work on it"
     return f"the task is {(one.status or '').replace('_', ' ')} now"
 
 

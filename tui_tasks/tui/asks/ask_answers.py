@@ -276,7 +276,7 @@ class AskAnswers(Controller):
         if not await send_answer(self._context, answered, ask):
             return
         # It stays while others ask: no number of those that are left.
-        key_of, more = self._context.keymap.key_of, "That was the last."
+        key_of, more = self._context.keymap.key_of, "That was the last question."
         if self._questions.answered(ask):
             more = f"{key_of('ask_before')} shows it."
         elif any(other.uid != ask.uid for other in self._context.state.asks):

@@ -301,7 +301,7 @@ class LogRows(RowDrawing[LogLine]):
         return [*head, kind, (who, "$muted")]
 
     def _mark(self, row: LogLine, width: int) -> list[Part]:
-        """`── 19:58  all seen until here ──────────`."""
+        """`── 19:58  you last looked here ──────────`."""
         rule, style = sign("rule", ascii_only=self.context.ascii_only), "$changed" if row.word == SEEN else "$muted"
         when_ = f"{self._when(row, 9).removesuffix(':00')}  " if row.word == SEEN else ""
         words = fit(f" {when_}{MARKS[row.word]} ", min(width - 4, cell_len(when_ + MARKS[row.word]) + 2))

@@ -15,7 +15,7 @@ from tui_tasks.tui.agents import agent_text
 
 SEEN: Final = "seen"
 EARLIER: Final = "before"
-MARKS: Final = {SEEN: "all seen until here", EARLIER: "earlier entries were compacted away"}
+MARKS: Final = {SEEN: "you last looked here", EARLIER: "earlier entries were compacted away"}
 """Lines between the entries that are none themselves: their words, with their texts."""
 
 
